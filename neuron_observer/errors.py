@@ -1,0 +1,72 @@
+"""The exception tree and the exit codes.
+
+    ObserverError            anything that ends a command; carries its exit code
+    ├── UsageError           the call itself is wrong                         64
+    ├── ConfigError          a configuration, rule or pattern file is wrong    64
+    ├── InputError           a file that the user handed over cannot be read   66
+    └── HostError            this host cannot be read at all                   2
+
+A device that fails is never an exception: it is a `Missing` reading.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit codes; 0 to 3 follow the Nagios plugin convention, 64 and 66 sysexits.h."""
+
+    OK = 0
+    WARNING = 1
+    CRITICAL = 2
+    UNKNOWN = 3
+    USAGE = 64
+    NO_INPUT = 66
+
+
+class ObserverError(Exception):
+    """Ends a command with a message that says what to do."""
+
+    exit_code = ExitCode.UNKNOWN
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        """The message and, where there is one, the remedy."""
+        return f"{self.message}\n  {self.remedy}" if self.remedy else self.message
+
+
+class UsageError(ObserverError):
+    """The call itself is wrong."""
+
+    exit_code = ExitCode.USAGE
+
+
+class ConfigError(ObserverError):
+    """A configuration, rule or pattern file is wrong; names the file, the line and the key."""
+
+    exit_code = ExitCode.USAGE
+
+    def __init__(
+        self, message: str, *, file: str, line: int | None = None, remedy: str = ""
+    ) -> None:
+        place = file if line is None else f"{file}:{line}"
+        super().__init__(f"{place}: {message}", remedy=remedy)
+        self.file = file
+        self.line = line
+
+
+class InputError(ObserverError):
+    """A file that the user handed over cannot be read or understood."""
+
+    exit_code = ExitCode.NO_INPUT
+
+
+class HostError(ObserverError):
+    """This host cannot be read at all."""
+
+    exit_code = ExitCode.CRITICAL

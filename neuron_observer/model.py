@@ -1,0 +1,310 @@
+"""The words that all parts share: devices, readings, snapshots, findings, health.
+
+Everything here is frozen, slotted and without behaviour. Times are seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal, NamedTuple, TypeAlias
+
+Scalar: TypeAlias = "int | float | str"
+
+
+class Why(str, Enum):
+    """Why a reading is missing."""
+
+    UNSUPPORTED = "unsupported"  # this chip, driver or kernel does not offer it
+    DENIED = "denied"  # it is there and this user may not read it
+    FAILED = "failed"  # it was read and is no valid value, or reading failed
+    STALE = "stale"  # it is too old, or its reader did not answer in time
+    NOT_YET = "not_yet"  # it will come: driver loading, first of two reads
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The absence of a value; never a number."""
+
+    why: Why
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value and the monotonic time at which it was read."""
+
+    value: Scalar
+    read_time: float
+
+
+Reading: TypeAlias = "Value | Missing"
+Cell: TypeAlias = "Scalar | Missing"
+
+
+class Place(NamedTuple):
+    """Where a reading belongs: the node, a device, a core, a port or a PCI function.
+
+    `label` tells the port (`rdmap16s25/1`), the PCI address or the host sensor; empty otherwise.
+    """
+
+    device: int | None = None
+    core: int | None = None
+    label: str = ""
+
+
+NODE = Place()
+
+
+class Column(NamedTuple):
+    """The rows of one metric in a batch: `cells[start : start + len(places)]`."""
+
+    metric: str
+    start: int
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What the rows of a batch are; one object for as long as the files stay the same."""
+
+    columns: dict[str, Column]
+    sources: tuple[str, ...]  # by row: path below /sys or /proc, `PATH#part` for a part
+    index: dict[tuple[str, Place], int]  # (metric, place) → row
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one lane read of one device (or of the node) at one instant."""
+
+    collector: str
+    lane: str
+    device: int | None
+    layout: Layout
+    cells: list[Cell]  # by row; never changed once published
+    read_at: float  # monotonic
+    seconds: float = 0.0  # how long the read took
+    changed: tuple[int, ...] = ()  # rows that differ from the batch before
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One Inferentia or Trainium chip."""
+
+    index: int
+    name: str | None  # device_name, e.g. Trainium2
+    arch: str | None  # arch_type, e.g. NDv3; not unique to a chip
+    serial: str | None
+    key: str  # serial, or instance id and index; identifies the chip across restarts
+    pci: str | None = None
+    numa: int | None = None
+    neighbours: tuple[int, ...] | None = None  # None: not readable; (): none
+    cores: tuple[Core, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """One physical NeuronCore."""
+
+    device: int
+    index: int
+    arch: str | None = None  # e.g. NCv3
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """The kernel module as loaded."""
+
+    version: str | None
+    state: str  # absent, coming, live, going, unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a collector."""
+
+    collector: str
+    ok: bool
+    seconds: float
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened at an instant: a driver reload, a counter reset, a kernel line."""
+
+    kind: str
+    place: Place
+    at: float  # wall clock
+    message: str
+    fields: dict[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All that was read of one host, in batches.
+
+    Rates are taken over batch times, never over `at`, which only labels the snapshot.
+    """
+
+    at: float  # wall clock
+    monotonic: float
+    host_root: str
+    instance_type: str | None
+    driver: Driver
+    devices: tuple[Device, ...]
+    batches: tuple[Batch, ...]
+    events: tuple[Event, ...] = ()
+    runs: tuple[Run, ...] = ()
+
+
+class Severity(str, Enum):
+    """How bad a finding is."""
+
+    INFO = "info"
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+
+class Confidence(str, Enum):
+    """How sure a finding is (architecture, law 5)."""
+
+    CONFIRMED = "confirmed"
+    PROBABLE = "probable"
+    CONTRADICTED = "contradicted"
+
+
+class State(str, Enum):
+    """Where a finding stands in its life."""
+
+    PENDING = "pending"
+    FIRING = "firing"
+    ACKNOWLEDGED = "acknowledged"
+    RECOVERING = "recovering"
+    RESOLVED = "resolved"
+
+
+class Action(str, Enum):
+    """What to do about a finding."""
+
+    NONE = "none"
+    WATCH = "watch"
+    FIX_PROGRAM = "fix_program"
+    UPDATE_SOFTWARE = "update_software"
+    RESTART_JOB = "restart_job"
+    LOOK_AT_OTHER_WORKERS = "look_at_other_workers"
+    RESET_DEVICE = "reset_device"
+    RELOAD_DRIVER = "reload_driver"
+    REBOOT = "reboot"
+    REPLACE_INSTANCE = "replace_instance"
+
+
+class Verdict(str, Enum):
+    """The folded health of an entity."""
+
+    HEALTHY = "healthy"
+    DEGRADED = "degraded"
+    UNHEALTHY = "unhealthy"
+    UNKNOWN = "unknown"
+
+
+EntityKind: TypeAlias = Literal["node", "device", "core", "link", "port", "job", "rank"]
+EvidenceKind: TypeAlias = Literal[
+    "register", "counter", "kernel_line", "runtime_line", "monitor", "pci", "heartbeat", "statistic"
+]
+Trust: TypeAlias = Literal["hardware", "hearsay"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Who a finding is about."""
+
+    kind: EntityKind
+    node: str | None = None
+    device: int | None = None
+    core: int | None = None
+    serial: str | None = None
+    port: str | None = None
+    job: str | None = None
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One observation that a finding rests on."""
+
+    kind: EvidenceKind
+    trust: Trust
+    source: str  # path, file name or series
+    value: Scalar | None = None
+    previous: Scalar | None = None
+    at: float | None = None  # wall clock
+    line: int | None = None  # line number in `source`
+    fields: dict[str, Scalar] = field(default_factory=dict)  # first_step, last_step, ratio, …
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule's outcome on one entity."""
+
+    id: str
+    entity: Entity
+    severity: Severity
+    confidence: Confidence
+    action: Action
+    message: str
+    state: State = State.FIRING
+    if_confirmed: Action | None = None
+    confirm_by: tuple[str, ...] = ()
+    blames_hardware: bool = False
+    evidence: tuple[Evidence, ...] = ()
+    first_seen: float | None = None  # wall clock
+    last_seen: float | None = None  # wall clock
+    runbook: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A signal that takes no part in the verdict, and why."""
+
+    id: str
+    why: str
+    entity: Entity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What a verdict rests on."""
+
+    decided: int = 0
+    required: int = 0
+    missing: tuple[Gap, ...] = ()
+    not_covered: tuple[Gap, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceHealth:
+    """The verdict on one device."""
+
+    index: int
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The folded verdict on the node and its devices."""
+
+    verdict: Verdict
+    reason: str
+    coverage: Coverage = field(default_factory=Coverage)
+    devices: tuple[DeviceHealth, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What everybody downstream reads: one snapshot, its findings and the health they give."""
+
+    snapshot: Snapshot
+    findings: tuple[Finding, ...]
+    health: Health

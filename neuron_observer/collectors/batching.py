@@ -1,0 +1,225 @@
+"""Files that are read together become a batch: bytes are compared first, parsed only if changed."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+from itertools import compress
+from operator import ne
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from neuron_observer.model import Batch, Column, Layout, Missing, Why
+from neuron_observer.parsers.sysfs import FELL_OFF, SCALARS
+from neuron_observer.parsers.tables import TABLES
+from neuron_observer.sources.hostfs import DEFAULT_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from neuron_observer.catalogue.spec import MetricSpec, Source
+    from neuron_observer.clock import Clock
+    from neuron_observer.model import Cell, Place
+    from neuron_observer.sources.hostfs import Content, HostFs
+
+COUNT_BYTES = 64  # enough for any 64-bit number; a longer answer is no number
+_DENIED = {errno.EACCES, errno.EPERM}
+_REASONS = {
+    errno.ENOENT: "the file is gone",
+    errno.ENODEV: "the device is gone",
+    errno.ELOOP: "a link where a file should be",
+    errno.EISDIR: "a directory where a file should be",
+}
+_TOO_LONG = Missing(Why.FAILED, "longer than its form allows")
+_NO_PART = Missing(Why.FAILED, "this part is not in the file")
+
+
+class BatchName(NamedTuple):
+    """Who reads a batch, how often, of which device (None: of the node)."""
+
+    collector: str
+    lane: str
+    device: int | None = None
+
+
+class Target(NamedTuple):
+    """A cell that comes from a file."""
+
+    spec: MetricSpec
+    source: Source
+    place: Place
+    limit: int | None  # the largest value that can be true here
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    """One file of a batch and the cells that come from it."""
+
+    path: str  # below the batch's base
+    targets: tuple[Target, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A cell that no file gives, and why."""
+
+    spec: MetricSpec
+    place: Place
+    reason: Missing
+
+
+# From the cells as parsed and the wall clock to the cells as published.
+Guard: TypeAlias = "Callable[[Layout, list[Cell], float], list[Cell]]"
+_Decode: TypeAlias = "Callable[[bytes], tuple[Cell, ...]]"
+
+
+def source_prefix(base: str) -> str:
+    """How a source below `base` is named: below /sys without it, elsewhere in full."""
+    if base == "sys":
+        return ""
+    return f"{base.removeprefix('sys/')}/" if base.startswith("sys/") else f"/{base}/"
+
+
+def missing_for(error: OSError) -> Missing:
+    """Why a file that cannot be read gives no value."""
+    if error.errno in _DENIED:
+        return Missing(Why.DENIED, errno.errorcode.get(error.errno or 0, "denied"))
+    name = errno.errorcode.get(error.errno or 0, "error")
+    return Missing(Why.FAILED, _REASONS.get(error.errno or 0, name))
+
+
+def make_layout(files: Sequence[FileRead], absent: Sequence[Absent], below: str) -> Layout:
+    """Rows by metric, then by place; `below` is the base as a source names it."""
+    rows: dict[str, list[tuple[Place, str]]] = {}
+    for file in files:
+        for target in file.targets:
+            part = f"#{target.source.part}" if target.source.part else ""
+            rows.setdefault(target.spec.id, []).append((target.place, below + file.path + part))
+    for cell in absent:
+        rows.setdefault(cell.spec.id, []).append((cell.place, ""))
+    columns: dict[str, Column] = {}
+    sources: list[str] = []
+    index: dict[tuple[str, Place], int] = {}
+    for metric, places in rows.items():
+        columns[metric] = Column(metric, len(sources), tuple(place for place, _ in places))
+        for place, source in places:
+            index[metric, place] = len(sources)
+            sources.append(source)
+    return Layout(columns, tuple(sources), index)
+
+
+def _bounded(cell: Cell, limit: int | None) -> Cell:
+    if limit is None or not isinstance(cell, int) or cell <= limit:
+        return cell
+    if cell == 65535 and limit == 65534:
+        return FELL_OFF
+    return Missing(Why.FAILED, f"{cell} is above the largest possible value")
+
+
+def _decoder(file: FileRead) -> _Decode:
+    first = file.targets[0].source
+    if first.format in TABLES:
+        parse_table = TABLES[first.format]
+        wanted = tuple((target.source.part, target.limit) for target in file.targets)
+
+        def table(raw: bytes) -> tuple[Cell, ...]:
+            parts = parse_table(raw)
+            return tuple(_bounded(parts.get(part, _NO_PART), limit) for part, limit in wanted)
+
+        return table
+    parse, limit = SCALARS[first.format], file.targets[0].limit
+
+    def scalar(raw: bytes) -> tuple[Cell, ...]:
+        return (_bounded(parse(raw), limit),)
+
+    return scalar
+
+
+class FileBatch:
+    """One lane of one device (or of the node): its files, its layout, its last cells."""
+
+    def __init__(
+        self,
+        name: BatchName,
+        host: HostFs,
+        base: str,
+        files: Sequence[FileRead],
+        *,
+        absent: Sequence[Absent] = (),
+        keep: bool = False,
+        guard: Guard | None = None,
+    ) -> None:
+        self.name = name
+        self.layout = make_layout(files, absent, source_prefix(base))
+        self.paths = tuple(file.path for file in files)
+        self.base = base
+        index = self.layout.index
+        self._decoders = tuple(_decoder(file) for file in files)
+        self._rows = tuple(tuple(index[t.spec.id, t.place] for t in file.targets) for file in files)
+        self.limits = tuple(_size(file) for file in files)
+        self._files = host.file_set(base, self.paths, self.limits, keep=keep)
+        self._guard = guard
+        self._raw: list[Content] = [b"\xff unread"] * len(files)
+        self._parsed: list[Cell] = [Missing(Why.NOT_YET)] * len(self.layout.sources)
+        for cell in absent:
+            self._parsed[index[cell.spec.id, cell.place]] = cell.reason
+        self._published = self._parsed
+
+    @property
+    def kept(self) -> int:
+        """Descriptors held between reads."""
+        return self._files.kept
+
+    def close(self) -> None:
+        """Give the descriptors back."""
+        self._files.close()
+
+    def poll(self, clock: Clock) -> Batch:
+        """Read all files once."""
+        begin = clock.monotonic()
+        raw = self._files.read()
+        return self.take(raw, begin, clock.monotonic() - begin, clock.wall())
+
+    def take(self, raw: list[Content], read_at: float, seconds: float, wall: float) -> Batch:
+        """Make a batch of what somebody else read from `paths`."""
+        changed_files = tuple(
+            number
+            for number in compress(range(len(raw)), map(ne, raw, self._raw))
+            if not _same_error(raw[number], self._raw[number])
+        )
+        self._raw = raw
+        rows: tuple[int, ...] = ()
+        if changed_files:
+            self._parsed = self._parsed.copy()
+            rows = tuple(row for number in changed_files for row in self._decode(number))
+        cells = self._parsed
+        if self._guard:
+            cells = self._guard(self.layout, cells, wall)
+            rows = tuple(compress(range(len(cells)), map(ne, cells, self._published)))
+        self._published = cells
+        return Batch(*self.name, self.layout, cells, read_at, seconds, rows)
+
+    def _decode(self, number: int) -> tuple[int, ...]:
+        raw, rows = self._raw[number], self._rows[number]
+        if isinstance(raw, OSError):
+            found: tuple[Cell, ...] = (missing_for(raw),) * len(rows)
+        elif len(raw) >= self.limits[number]:
+            found = (_TOO_LONG,) * len(rows)
+        else:
+            found = self._decoders[number](raw)
+        for row, cell in zip(rows, found, strict=True):
+            self._parsed[row] = cell
+        return rows
+
+    def missing(self, reason: Missing, read_at: float) -> Batch:
+        """All cells missing for one reason: nothing was read."""
+        cells: list[Cell] = [reason] * len(self.layout.sources)
+        return Batch(*self.name, self.layout, cells, read_at)
+
+
+def _same_error(one: Content, other: Content) -> bool:
+    return isinstance(one, OSError) and isinstance(other, OSError) and one.errno == other.errno
+
+
+def _size(file: FileRead) -> int:
+    counts = {"count", "number", "heartbeat"}
+    return COUNT_BYTES if file.targets[0].source.format in counts else DEFAULT_LIMIT

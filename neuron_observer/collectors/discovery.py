@@ -1,0 +1,173 @@
+"""Which file of a device's tree is which metric: by leaf name and nearest core, not by path.
+
+Driver 2.31 moves nodes to paths that nobody here has seen, so a node is found by the last part of
+its name below its device or core, wherever it stands. Two candidates make it unsupported: with
+one of them wrong, either would be a guess. A path map from the configuration overrides.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from neuron_observer.catalogue import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from neuron_observer.catalogue.spec import Where
+    from neuron_observer.sources.hostfs import Entry, HostFs
+
+# What the kernel puts below every device, and files that carry nothing of ours.
+GENERIC_NAMES = {"uevent", "dev", "notify_delay", "present", "subsystem", "driver", "device"}
+GENERIC_POWER = re.compile(
+    r"power/(?:async|autosuspend_delay_ms|control|runtime_[a-z_]+|wakeup[a-z_]*|pm_qos_[a-z_]+)"
+)
+_SHARED_LEAVES = {"total", "peak"}  # mean something only with the name of their folder
+_CORE = re.compile(r"neuron_core(\d{1,3})")
+THERMAL_LEAF = re.compile(r"(?:temp|therm|throttl)[a-z0-9_]*", re.IGNORECASE)
+_DEEPEST = 12
+_MOST_ENTRIES = 50_000
+
+# (core or None, suffix): which node of a device's tree
+Key: TypeAlias = "tuple[int | None, str]"
+
+
+@dataclass(slots=True)
+class Tree:
+    """What a device's directory holds; paths are relative to it."""
+
+    found: dict[Key, list[str]] = field(default_factory=dict)
+    cores: set[int] = field(default_factory=set)
+    thermal: list[tuple[int | None, str]] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)  # files nobody here knows
+    generic: int = 0  # files of the kernel, and named exceptions
+    errors: list[str] = field(default_factory=list)  # folders that could not be listed
+
+
+def suffix_of(path: str) -> str:
+    """The part of a path that tells what it is: the leaf, for shared leaves with its folder."""
+    folder, _, leaf = path.rpartition("/")
+    return f"{folder.rpartition('/')[2]}/{leaf}" if leaf in _SHARED_LEAVES else leaf
+
+
+@cache
+def known_suffixes(where: Where) -> frozenset[str]:
+    """All suffixes that the catalogue reads in one kind of place."""
+    return frozenset(
+        suffix_of(source.path)
+        for spec in METRICS.values()
+        for source in spec.sources
+        if source.where == where
+    )
+
+
+@cache
+def _known_folders(where: Where) -> frozenset[str]:
+    return frozenset(s.partition("/")[0] for s in known_suffixes(where) if "/" in s)
+
+
+def walk(host: HostFs, device_path: str, *, thorough: bool = True) -> Tree:
+    """List a device's tree without following links.
+
+    With `thorough` off, folders that hold only `total`, `present` and `peak` are not listed:
+    reading will tell whether the files are there. That saves four fifths of the walk, and the
+    count of unknown files is then a lower bound.
+    """
+    tree = Tree()
+    pending: list[tuple[str, int | None, int]] = [("", None, 0)]
+    seen = 0
+    while pending:
+        folder, core, depth = pending.pop()
+        try:
+            entries = host.entries(f"{device_path}/{folder}" if folder else device_path)
+        except OSError as error:
+            tree.errors.append(f"{folder or '.'}: {error.strerror}")
+            continue
+        seen += len(entries)
+        if seen > _MOST_ENTRIES:
+            tree.errors.append(f"more than {_MOST_ENTRIES} entries; the rest was not looked at")
+            break
+        for entry in entries:
+            below = _take(tree, f"{folder}/{entry.name}" if folder else entry.name, entry, core)
+            if below is not None and depth < _DEEPEST:
+                path, nearest = below
+                pending.append((path, nearest, depth + 1))
+                if not thorough and _implied(tree, path, nearest):
+                    pending.pop()
+    return tree
+
+
+def _take(tree: Tree, path: str, entry: Entry, core: int | None) -> tuple[str, int | None] | None:
+    """File one entry; a folder to look into is given back with its nearest core."""
+    where: Where = "device" if core is None else "core"
+    suffix = suffix_of(path)
+    if entry.kind == "dir" and suffix not in known_suffixes(where):
+        match = _CORE.fullmatch(entry.name)
+        if match:
+            core = int(match.group(1))
+            tree.cores.add(core)
+        return path, core
+    if suffix in known_suffixes(where):
+        tree.found.setdefault((core, suffix), []).append(path)
+    elif entry.name in GENERIC_NAMES or GENERIC_POWER.fullmatch(path):
+        tree.generic += 1
+    elif THERMAL_LEAF.fullmatch(entry.name) and entry.kind == "file":
+        tree.thermal.append((core, path))
+    else:
+        tree.unknown.append(path)
+    return None
+
+
+def _implied(tree: Tree, path: str, core: int | None) -> bool:
+    where: Where = "device" if core is None else "core"
+    name = path.rpartition("/")[2]
+    if name not in _known_folders(where) or name in ("host_mem", "device_mem"):
+        return False
+    for leaf in _SHARED_LEAVES:
+        if f"{name}/{leaf}" in known_suffixes(where):
+            tree.found.setdefault((core, f"{name}/{leaf}"), []).append(f"{path}/{leaf}")
+    return True
+
+
+def locate(
+    tree: Tree, metric: str, suffix: str, core: int | None, path_map: Mapping[str, str]
+) -> str | list[str]:
+    """The one path of a metric, or all candidates: none or several."""
+    mapped = path_map.get(metric)
+    if mapped is not None:
+        return mapped.replace("{core}", str(core))
+    candidates = tree.found.get((core, suffix), [])
+    return candidates[0] if len(candidates) == 1 else candidates
+
+
+def moved(tree: Tree) -> list[tuple[str, str]]:
+    """(documented path, path found) of nodes that stand elsewhere than in the known layouts."""
+    documented: dict[tuple[bool, str], str] = {
+        (source.where == "core", suffix_of(source.path)): source.path
+        for spec in METRICS.values()
+        for source in spec.sources
+        if source.where in ("device", "core")
+    }
+    pairs = [
+        (_under(core, documented[core is not None, suffix]), path)
+        for (core, suffix), paths in sorted(tree.found.items(), key=str)
+        for path in paths
+    ]
+    return [(known, path) for known, path in pairs if known != path]
+
+
+def _under(core: int | None, path: str) -> str:
+    return path if core is None else f"neuron_core{core}/{path}"
+
+
+def first_listed(host: HostFs, folders: Iterable[str]) -> tuple[str, list[Entry]] | None:
+    """The first of several folders that can be listed, with its entries."""
+    for folder in folders:
+        try:
+            return folder, host.entries(folder)
+        except OSError:
+            continue
+    return None

@@ -1,0 +1,1 @@
+"""Text → value: total functions without I/O; what is no value becomes a `Missing`."""

@@ -1,0 +1,123 @@
+"""A host whose files misbehave on purpose: EACCES, EIO, ENODEV, reads that block or change.
+
+A directory cannot show these to root, so tests and drills use this second implementation of the
+port. It wraps another host and changes what stands below given paths.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from neuron_observer.sources.hostfs import DEFAULT_LIMIT, Content, Entry, HostFs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from threading import Event
+
+
+@dataclass(slots=True)
+class Fault:
+    """What happens at a path and below it."""
+
+    error: int = 0  # errno of every read and listing
+    contents: Iterator[bytes] | None = None  # what successive reads give
+    block: Event | None = None  # a read waits until it is set
+    then: Callable[[], None] | None = None  # called at every read, e.g. to move a clock
+    hidden: bool = False  # not there: ENOENT, and not listed by its folder
+
+
+@dataclass(slots=True)
+class FaultyFs:
+    """`host` with `faults` by path prefix; the longest prefix counts."""
+
+    host: HostFs
+    faults: dict[str, Fault] = field(default_factory=dict)
+
+    @property
+    def root(self) -> str:
+        """The root of the wrapped host."""
+        return self.host.root
+
+    @root.setter
+    def root(self, value: str) -> None:
+        self.host.root = value
+
+    def _fault(self, path: str) -> Fault | None:
+        matching = [p for p in self.faults if path == p or path.startswith(p.rstrip("/") + "/")]
+        return self.faults[max(matching, key=len)] if matching else None
+
+    def _meet(self, path: str) -> Fault | None:
+        fault = self._fault(path)
+        if fault is None:
+            return None
+        if fault.then:
+            fault.then()
+        if fault.block:
+            fault.block.wait()
+        number = 2 if fault.hidden else fault.error
+        if number:
+            raise OSError(number, os.strerror(number), path)
+        return fault
+
+    def read(self, path: str, limit: int = DEFAULT_LIMIT) -> bytes:
+        """The wrapped host's bytes, or what the fault makes of them."""
+        fault = self._meet(path)
+        if fault and fault.contents:
+            return next(fault.contents)[:limit]
+        return self.host.read(path, limit)
+
+    def entries(self, path: str) -> list[Entry]:
+        """The wrapped host's entries without the hidden ones."""
+        fault = self._fault(path)
+        if fault and (fault.hidden or fault.error):
+            number = 2 if fault.hidden else fault.error
+            raise OSError(number, os.strerror(number), path)
+        return [
+            entry
+            for entry in self.host.entries(path)
+            if not ((below := self.faults.get(f"{path}/{entry.name}")) and below.hidden)
+        ]
+
+    def readlink(self, path: str) -> str:
+        """The wrapped host's link."""
+        return self.host.readlink(path)
+
+    def lstat(self, path: str) -> os.stat_result:
+        """The wrapped host's mode."""
+        return self.host.lstat(path)
+
+    def file_set(
+        self,
+        base: str,
+        names: Sequence[str],
+        limits: Sequence[int],
+        *,
+        keep: bool,  # noqa: ARG002 - a fault acts at the read, kept or not
+    ) -> FaultyFiles:
+        """Files below `base`, each with its fault."""
+        return FaultyFiles(self, [f"{base}/{name}" for name in names], limits)
+
+
+class FaultyFiles:
+    """Files read together, each through its fault."""
+
+    kept = 0
+
+    def __init__(self, host: FaultyFs, paths: Sequence[str], limits: Sequence[int]) -> None:
+        self._host = host
+        self._files = tuple(zip(paths, limits, strict=True))
+
+    def read(self) -> list[Content]:
+        """Each file's bytes or error."""
+        return [self._one(path, limit) for path, limit in self._files]
+
+    def _one(self, path: str, limit: int) -> Content:
+        try:
+            return self._host.read(path, limit)
+        except OSError as error:
+            return error
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Version: TypeAlias = "tuple[int, ...]"
 
@@ -61,8 +60,7 @@ Where: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """One place where a metric can be read; a row lists them best first."""
 
     where: Where
@@ -76,8 +74,7 @@ class Source:
     fact: str = ""  # driver file or document that says so
 
 
-@dataclass(frozen=True, slots=True)
-class MetricSpec:
+class MetricSpec(NamedTuple):
     """One metric: where it comes from, what it means, how it is exported."""
 
     id: str

@@ -11,7 +11,13 @@ from neuron_observer import __version__
 from neuron_observer.errors import ExitCode, ObserverError
 
 # verb → (module, first line of help); help needs no import of the module
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str]] = {
+    "capture": ("neuron_observer.cli.capture", "Write what this host shows into one file."),
+    "devices": ("neuron_observer.cli.devices", "The devices at a glance."),
+    "doctor": ("neuron_observer.cli.doctor", "Say what cannot be read here, why, and the remedy."),
+    "metrics": ("neuron_observer.cli.metrics", "The catalogue, and what this host provides."),
+    "snapshot": ("neuron_observer.cli.snapshot", "Everything that can be read of this host, once."),
+}
 
 
 class LazyGroup(click.Group):

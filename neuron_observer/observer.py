@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -103,6 +104,13 @@ class HostReader:
     def kept(self) -> int:
         """Descriptors held between reads."""
         return self._sysfs.kept
+
+    @property
+    def descriptor_limit(self) -> int | None:
+        """How many descriptors this process may hold; None where the host is a file."""
+        if not isinstance(self.host, DirectoryFs):
+            return None
+        return resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
     def _keep(self, batches: list[Batch]) -> None:
         for batch in batches:

@@ -110,6 +110,7 @@ def _ecc(name: str, file: str, text: str, memory: str, error: str) -> MetricSpec
         detail="device",
         column="ECC",
         limit=FIELD_LIMIT if memory == "sram" or corrected else 4 * 65535,
+        constant_on=("Trainium1", "Inferentia2") if "repairable" in file else (),
     )
 
 

@@ -93,3 +93,4 @@ class MetricSpec(NamedTuple):
     limit: int | None = None  # the largest value that can be true
     wraps_at: int | None = None  # modulus, where a wrap can be told from a reset
     heartbeat: bool = False  # compare for change only
+    constant_on: tuple[str, ...] = ()  # chips on which the driver always prints 0

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from neuron_observer.catalogue import METRICS
 from neuron_observer.cli.options import host_options, open_reader
 from neuron_observer.collectors.topology import missing_indexes
-from neuron_observer.model import Missing, Place
+from neuron_observer.model import Missing, Place, Why
 from neuron_observer.observer import read_once
 from neuron_observer.readings import ABSENT, find
 from neuron_observer.text import Footnotes, cell_text, table
@@ -116,6 +117,9 @@ def _cell(batches: list[Batch], metric: str, place: Place) -> Cell:
 
 
 def _sum(batches: list[Batch], metrics: tuple[str, ...], place: Place, notes: Footnotes) -> str:
+    name = _cell(batches, "device.name", place)
+    if name in METRICS[metrics[0]].constant_on:
+        return notes.mark(Missing(Why.UNSUPPORTED, f"the driver always prints 0 on {name}"))
     cells = [_cell(batches, metric, place) for metric in metrics]
     for cell in cells:
         if isinstance(cell, Missing):

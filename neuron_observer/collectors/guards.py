@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from neuron_observer.catalogue.device import COMPONENTS
+from neuron_observer.contract import instant
 from neuron_observer.model import Missing, Why
 from neuron_observer.parsers.sysfs import FELL_OFF
 
@@ -48,12 +49,12 @@ def power_age(layout: Layout, cells: list[Cell], wall: float) -> list[Cell]:
     epoch = _first(layout, cells, "device.power.epoch")
     if not isinstance(epoch, int) or abs(wall - epoch) <= POWER_STALE_AFTER:
         return cells
-    age = round(wall - epoch)
-    when = f"{age} s old" if age > 0 else f"{-age} s ahead of the clock"
+    since = instant(epoch)
+    reason = f"no figures since {since}" if wall > epoch else f"figures of the future: {since}"
     trusted = cells.copy()
     for row in _rows(layout, _FIGURES):
         if not isinstance(cells[row], Missing):
-            trusted[row] = Missing(Why.STALE, f"the driver's figures are {when}")
+            trusted[row] = Missing(Why.STALE, reason)
     return trusted
 
 

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from neuron_observer.catalogue.core import CORE_METRICS
 from neuron_observer.catalogue.device import DEVICE_METRICS
+from neuron_observer.catalogue.efa import EFA_METRICS, PORT_METRICS
+from neuron_observer.catalogue.host import DISK_METRICS, HOST_METRICS, OWN_METRICS
 from neuron_observer.catalogue.node import NODE_METRICS, PCI_METRICS
 from neuron_observer.catalogue.spec import Kind, MetricSpec, Source
+from neuron_observer.catalogue.thermal import SENSOR_METRICS
 
 METRICS: dict[str, MetricSpec] = {
-    spec.id: spec for spec in (*NODE_METRICS, *PCI_METRICS, *DEVICE_METRICS, *CORE_METRICS)
+    spec.id: spec
+    for spec in (
+        *NODE_METRICS,
+        *PCI_METRICS,
+        *DEVICE_METRICS,
+        *CORE_METRICS,
+        *SENSOR_METRICS,
+        *EFA_METRICS,
+        *PORT_METRICS,
+        *HOST_METRICS,
+        *DISK_METRICS,
+        *OWN_METRICS,
+    )
 }
 
 __all__ = ["METRICS", "Kind", "MetricSpec", "Source"]

@@ -54,7 +54,14 @@ DISK = (
         512.0,
         "written_bytes_total",
     ),
-    ("write_ticks", "write_time", "milliseconds", "Time of all writes", 1e-3, "write_seconds_total"),
+    (
+        "write_ticks",
+        "write_time",
+        "milliseconds",
+        "Time of all writes",
+        1e-3,
+        "write_seconds_total",
+    ),
     ("in_flight", "in_flight", "requests", "Requests under way", 1.0, "in_flight"),
     (
         "io_ticks",

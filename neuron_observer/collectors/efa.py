@@ -105,10 +105,10 @@ class EfaCollector:
                 )
 
     def _cells(self, lane: str) -> list[tuple[Adapter, MetricSpec, Place]]:
-        cells = []
+        cells: list[tuple[Adapter, MetricSpec, Place]] = []
         for adapter in self.found.efa:
-            for spec in EFA_METRICS:
-                cells.append((adapter, spec, Place(label=adapter.name)))
+            place = Place(label=adapter.name)
+            cells += [(adapter, spec, place) for spec in EFA_METRICS]
             for port in adapter.ports:
                 place = Place(label=f"{adapter.name}/{port}")
                 cells += [(adapter, spec, place) for spec in PORT_METRICS]

@@ -31,6 +31,8 @@ WHOSE_IS_IT = Missing(
     Why.UNSUPPORTED,
     "sensors stand below the PCI functions, and nothing tells which function is which device",
 )
+LOADING = Missing(Why.NOT_YET, "the driver is loading")
+NOT_READ = Missing(Why.NOT_YET, "no sensor has been read yet")
 SEVERAL = Missing(Why.UNSUPPORTED, "several files of unknown meaning")
 
 _INPUT = re.compile(r"temp(\d{1,3})_input")
@@ -73,6 +75,7 @@ class ThermalCollector:
         self._addresses = dict(addresses or {})
         if not self._addresses and len(topology.devices) == len(topology.functions) == 1:
             self._addresses[topology.devices[0].index] = topology.functions[0].address
+        self._below = {one.address: self._hwmon_below(one.path) for one in topology.functions}
         self._devices(topology)
         self._host_sensors(topology)
         files = [FileRead(path, (target,)) for path, target in self._files.items()]
@@ -88,10 +91,8 @@ class ThermalCollector:
         self._batch.close()
 
     def _devices(self, topology: Topology) -> None:
-        folders = {one.address: one.path for one in topology.functions}
-        below_functions = {address: self._hwmon_below(path) for address, path in folders.items()}
         for device in topology.devices:
-            mine = list(below_functions.pop(self._addresses.get(device.index, ""), []))
+            mine = self._below.get(self._addresses.get(device.index, ""), []).copy()
             throttles = []
             for core, leaf in device.tree.thermal:
                 path, name = f"{device.path}/{leaf}", leaf.rpartition("/")[2]
@@ -104,25 +105,29 @@ class ThermalCollector:
                     mine.append((path, LEAF, place))
                 elif not _HWMON_FACT.fullmatch(name):
                     self.unread.append(path)
-            self._temperature(device.index, mine, unclear=any(below_functions.values()))
+            self._temperature(device.index, mine, self._none_because(device.index, topology))
             self._throttle(device.index, throttles)
-        for address, sensors in below_functions.items():
-            for path, source, place in sensors:
+        for address in sorted(self._below.keys() - set(self._addresses.values())):
+            for path, source, place in self._below[address]:
                 self._sensor(path, source, place._replace(label=f"{address}/{place.label}"))
 
     def _temperature(
-        self, device: int, sensors: list[tuple[str, Source, Place]], *, unclear: bool
+        self, device: int, sensors: list[tuple[str, Source, Place]], reason: Missing
     ) -> None:
         """One sensor is the device's temperature; of several the guard takes the hottest."""
-        if len(sensors) == 1:
+        if len(sensors) == 1 and sensors[0][2].core is None:
             path, source, _ = sensors[0]
             self._add(path, Target(DEVICE, source, Place(device), None))
             return
         for path, source, place in sensors:
             self._sensor(path, source, place._replace(device=device))
-        unknown = WHOSE_IS_IT if unclear else NO_TEMPERATURE
-        reason = Missing(Why.NOT_YET) if sensors else unknown
-        self._absent.append(Absent(DEVICE, Place(device), reason))
+        self._absent.append(Absent(DEVICE, Place(device), NOT_READ if sensors else reason))
+
+    def _none_because(self, device: int, topology: Topology) -> Missing:
+        if topology.loading:
+            return LOADING
+        unclear = device not in self._addresses and any(self._below.values())
+        return WHOSE_IS_IT if unclear else NO_TEMPERATURE
 
     def _throttle(self, device: int, files: list[tuple[str, Source]]) -> None:
         if len(files) == 1:
@@ -151,7 +156,7 @@ class ThermalCollector:
                 yield f"{folder}/{name}", "/".join(part[:40] for part in parts if part)
 
     def _host_sensors(self, topology: Topology) -> None:
-        taken = [one.path for one in (*topology.functions, *topology.devices)]
+        taken = [one.path for one in topology.functions] + [one.path for one in topology.devices]
         for name in names_in(self._host, "sys/class/hwmon"):
             folder = real_path(self._host, f"sys/class/hwmon/{name}")
             if any(folder.startswith(f"{path}/") for path in taken):

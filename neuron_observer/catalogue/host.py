@@ -218,7 +218,15 @@ HOST_METRICS: tuple[MetricSpec, ...] = (
         )
         for window in ("1m", "5m", "15m")
     ),
-    _host("tasks.total", "loadavg", "load", "tasks", Kind.GAUGE, "Tasks, threads counted singly"),
+    _host(
+        "tasks.total",
+        "loadavg",
+        "load",
+        "tasks",
+        Kind.GAUGE,
+        "Tasks, threads counted singly",
+        family="tasks",
+    ),
     _host(
         "tasks.limit",
         "sys/kernel/threads-max",
@@ -241,7 +249,15 @@ HOST_METRICS: tuple[MetricSpec, ...] = (
         )
         for line, name, text in MEMORY
     ),
-    _host("huge_pages.total", "meminfo", "memory", "HugePages_Total", Kind.GAUGE, "Huge pages"),
+    _host(
+        "huge_pages.total",
+        "meminfo",
+        "memory",
+        "HugePages_Total",
+        Kind.GAUGE,
+        "Huge pages",
+        family="huge_pages",
+    ),
     _host(
         "huge_pages.free", "meminfo", "memory", "HugePages_Free", Kind.GAUGE, "Huge pages not used"
     ),

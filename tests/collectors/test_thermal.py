@@ -104,6 +104,14 @@ def test_of_several_sensors_the_hottest_is_the_devices() -> None:
     assert isinstance(cell(batch, DEVICE, Place(2)), Missing)
 
 
+def test_the_only_sensor_of_a_core_stays_the_cores(tmp_path: Path) -> None:
+    """The device's temperature is then that core's, and the core's row is there too."""
+    leaf = "neuron_core3/stats/temperature"
+    batch = read(write_listing(tmp_path, ("0444", f"{NEURON0}/{leaf}", "66\n")))
+    assert cell(batch, SENSOR, Place(0, 3, leaf)) == 66.0
+    assert cell(batch, DEVICE, Place(0)) == 66.0
+
+
 def test_a_failed_sensor_does_not_hide_the_others_and_all_failed_are_no_value() -> None:
     """EIO of one: the other speaks for the device; EIO of both: failed, not 0."""
     base = "sys/devices/virtual/neuron_device/neuron1"

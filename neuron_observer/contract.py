@@ -1,4 +1,4 @@
-"""The documents that others build on: `neuron-observer/findings/1` (docs/architecture.md §8).
+"""The documents that others build on: findings/1 and snapshot/1 (docs/architecture.md §8).
 
 A field may be added, never renamed or removed within a major schema number.
 """
@@ -8,12 +8,28 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from neuron_observer.model import NODE, Missing, Place
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from neuron_observer.model import Coverage, Entity, Evidence, Finding, Gap, Health, Verdict
+    from neuron_observer.model import (
+        Batch,
+        Cell,
+        Coverage,
+        Device,
+        Entity,
+        Evidence,
+        Finding,
+        Frame,
+        Gap,
+        Health,
+        Snapshot,
+        Verdict,
+    )
 
 FINDINGS_SCHEMA = "neuron-observer/findings/1"
+SNAPSHOT_SCHEMA = "neuron-observer/snapshot/1"
 
 EXIT_CODES = {"healthy": 0, "degraded": 1, "unhealthy": 2, "unknown": 3}
 
@@ -114,4 +130,82 @@ def findings_document(
         "exit_code": EXIT_CODES[verdict.value],
         "coverage": coverage(covered),
         "findings": [finding(item) for item in findings],
+    }
+
+
+def _reading(cell: Cell, age: float, source: str) -> dict[str, Any]:
+    document: dict[str, Any]
+    if isinstance(cell, Missing):
+        document = {"missing": cell.why.value, "detail": cell.detail}
+    else:
+        document = {"value": cell, "age": age}
+    if source:
+        document["source"] = source
+    return document
+
+
+def _readings(snapshot: Snapshot, *, sources: bool) -> dict[Place, dict[str, Any]]:
+    """Place → metric → READING. Of several batches with one cell the last counts."""
+    found: dict[Place, dict[str, Any]] = {}
+    for batch in snapshot.batches:
+        age = round(max(snapshot.monotonic - batch.read_at, 0.0), 6)
+        for metric, place, row in _rows(batch):
+            source = batch.layout.sources[row] if sources else ""
+            found.setdefault(place, {})[metric] = _reading(batch.cells[row], age, source)
+    return found
+
+
+def _rows(batch: Batch) -> Iterable[tuple[str, Place, int]]:
+    for metric, column in batch.layout.columns.items():
+        for offset, place in enumerate(column.places):
+            yield metric, place, column.start + offset
+
+
+def _device(of: Device, readings: dict[Place, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "index": of.index,
+        "name": of.name,
+        "serial": of.serial,
+        "key": of.key,
+        "pci": of.pci,
+        "neighbours": None if of.neighbours is None else list(of.neighbours),
+        "readings": readings.get(Place(of.index), {}),
+        "cores": [
+            {"index": core.index, "readings": readings.get(Place(of.index, core.index), {})}
+            for core in of.cores
+        ],
+    }
+
+
+def snapshot_document(frame: Frame, *, sources: bool = False) -> dict[str, Any]:
+    """The whole document that `snapshot --format json` prints.
+
+    `others` holds what belongs to no device: PCI functions, EFA ports, sensors, by label.
+    """
+    snapshot = frame.snapshot
+    readings = _readings(snapshot, sources=sources)
+    return {
+        "schema": SNAPSHOT_SCHEMA,
+        "at": instant(snapshot.at),
+        "host_root": snapshot.host_root,
+        "node": {
+            "instance_type": snapshot.instance_type,
+            "driver": {"version": snapshot.driver.version, "state": snapshot.driver.state},
+            "readings": readings.get(NODE, {}),
+        },
+        "devices": [_device(device, readings) for device in snapshot.devices],
+        "others": [
+            {"label": place.label, "device": place.device, "readings": readings[place]}
+            for place in sorted(place for place in readings if place.label)
+        ],
+        "events": [
+            {"kind": event.kind, "at": instant(event.at), "message": event.message}
+            for event in snapshot.events
+        ],
+        "runs": [
+            {"collector": run.collector, "ok": run.ok, "seconds": run.seconds, "error": run.error}
+            for run in snapshot.runs
+        ],
+        "health": health(frame.health),
+        "findings": [finding(item) for item in frame.findings],
     }

@@ -1,15 +1,22 @@
 """The words that all parts share: devices, readings, snapshots, findings, health.
 
-Everything here is frozen, slotted and without behaviour. Times are seconds.
+Everything here is immutable and without behaviour. Times are seconds. Most are named
+tuples: to define as many frozen dataclasses takes 14 ms, a seventh of what `devices` may cost.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from typing import Literal, NamedTuple, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Scalar: TypeAlias = "int | float | str"
+
+NO_FIELDS: Mapping[str, Scalar] = MappingProxyType({})
 
 
 class Why(str, Enum):
@@ -22,16 +29,14 @@ class Why(str, Enum):
     NOT_YET = "not_yet"  # it will come: driver loading, first of two reads
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(NamedTuple):
     """The absence of a value; never a number."""
 
     why: Why
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """A value and the monotonic time at which it was read."""
 
     value: Scalar
@@ -64,17 +69,15 @@ class Column(NamedTuple):
     places: tuple[Place, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """What the rows of a batch are; one object for as long as the files stay the same."""
 
     columns: dict[str, Column]
     sources: tuple[str, ...]  # by row: path below /sys or /proc, `PATH#part` for a part
-    index: dict[tuple[str, Place], int]  # (metric, place) → row
+    rows: dict[tuple[str, Place], int]  # (metric, place) → row
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """What one lane read of one device (or of the node) at one instant."""
 
     collector: str
@@ -111,16 +114,14 @@ class Core:
     arch: str | None = None  # e.g. NCv3
 
 
-@dataclass(frozen=True, slots=True)
-class Driver:
+class Driver(NamedTuple):
     """The kernel module as loaded."""
 
     version: str | None
     state: str  # absent, coming, live, going, unknown
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """One run of a collector."""
 
     collector: str
@@ -129,19 +130,17 @@ class Run:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """Something that happened at an instant: a driver reload, a counter reset, a kernel line."""
 
     kind: str
     place: Place
     at: float  # wall clock
     message: str
-    fields: dict[str, Scalar] = field(default_factory=dict)
+    fields: Mapping[str, Scalar] = NO_FIELDS
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """All that was read of one host, in batches.
 
     Rates are taken over batch times, never over `at`, which only labels the snapshot.
@@ -215,8 +214,7 @@ EvidenceKind: TypeAlias = Literal[
 Trust: TypeAlias = Literal["hardware", "hearsay"]
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(NamedTuple):
     """Who a finding is about."""
 
     kind: EntityKind
@@ -229,8 +227,7 @@ class Entity:
     rank: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """One observation that a finding rests on."""
 
     kind: EvidenceKind
@@ -240,11 +237,10 @@ class Evidence:
     previous: Scalar | None = None
     at: float | None = None  # wall clock
     line: int | None = None  # line number in `source`
-    fields: dict[str, Scalar] = field(default_factory=dict)  # first_step, last_step, ratio, …
+    fields: Mapping[str, Scalar] = NO_FIELDS  # first_step, last_step, ratio, …
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """A rule's outcome on one entity."""
 
     id: str
@@ -263,8 +259,7 @@ class Finding:
     runbook: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(NamedTuple):
     """A signal that takes no part in the verdict, and why."""
 
     id: str
@@ -272,8 +267,7 @@ class Gap:
     entity: Entity | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(NamedTuple):
     """What a verdict rests on."""
 
     decided: int = 0
@@ -291,18 +285,16 @@ class DeviceHealth:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(NamedTuple):
     """The folded verdict on the node and its devices."""
 
     verdict: Verdict
     reason: str
-    coverage: Coverage = field(default_factory=Coverage)
+    coverage: Coverage = Coverage()
     devices: tuple[DeviceHealth, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """What everybody downstream reads: one snapshot, its findings and the health they give."""
 
     snapshot: Snapshot

@@ -6,7 +6,7 @@ Source: driver 2.24.7 `v1|v2|v3/neuron_dhal_*.c` and `*/address_map.h`, 2.26.5 a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 GIB = 1 << 30
 
@@ -25,8 +25,7 @@ NEURON_PCI_IDS: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Chip:
+class Chip(NamedTuple):
     """One generation; cores are physical, `hbm_bytes` is per device."""
 
     name: str  # device_name

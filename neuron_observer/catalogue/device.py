@@ -110,6 +110,7 @@ def _ecc(name: str, file: str, text: str, memory: str, error: str) -> MetricSpec
         detail="device",
         column="ECC",
         limit=FIELD_LIMIT if memory == "sram" or corrected else 4 * 65535,
+        constant_on=("Trainium1", "Inferentia2") if "repairable" in file else (),
     )
 
 
@@ -333,4 +334,29 @@ DEVICE_METRICS: tuple[MetricSpec, ...] = (
     ),
     *_dies(),
     *_host_memory(),
+)
+
+FIRMWARE_METRICS: tuple[MetricSpec, ...] = (
+    MetricSpec(
+        id="device.firmware.read_seconds",
+        scope="device",
+        kind=Kind.GAUGE,
+        unit="seconds",
+        help="Longest read of a firmware register in the last round; a slow read is itself a sign",
+        sources=(Source("derived", "read time of serial_number, *_ecc_*, fw_*"),),
+        lane="derived",
+        family="device_firmware_read_seconds",
+        detail="device",
+    ),
+    MetricSpec(
+        id="device.firmware.answering",
+        scope="device",
+        kind=Kind.STATE,
+        unit="",
+        help="1 if the firmware's registers were read in time and the serial number reads back",
+        sources=(Source("derived", "read time and serial_number"),),
+        lane="derived",
+        family="device_firmware_answering",
+        detail="device",
+    ),
 )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Version: TypeAlias = "tuple[int, ...]"
 
@@ -70,8 +69,7 @@ Where: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """One place where a metric can be read; a row lists them best first."""
 
     where: Where
@@ -85,8 +83,7 @@ class Source:
     fact: str = ""  # driver file or document that says so
 
 
-@dataclass(frozen=True, slots=True)
-class MetricSpec:
+class MetricSpec(NamedTuple):
     """One metric: where it comes from, what it means, how it is exported."""
 
     id: str
@@ -105,3 +102,4 @@ class MetricSpec:
     limit: int | None = None  # the largest value that can be true
     wraps_at: int | None = None  # modulus, where a wrap can be told from a reset
     heartbeat: bool = False  # compare for change only
+    constant_on: tuple[str, ...] = ()  # chips on which the driver always prints 0

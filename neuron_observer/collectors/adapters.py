@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import errno
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from neuron_observer.catalogue.efa import EFA_DRIVER, EFA_PCI_PREFIX, EFA_VENDOR
 from neuron_observer.collectors.batching import missing_for
@@ -32,8 +31,7 @@ KnownBy: TypeAlias = Literal["pci id", "driver", "vendor", "counters"]
 Nearness: TypeAlias = Literal["bus", "bridge", "root", "numa", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class Adapter:
+class Adapter(NamedTuple):
     """One EFA; equal to another only if all its files are the same."""
 
     name: str  # rdmap160s26
@@ -47,8 +45,7 @@ class Adapter:
     errors: tuple[tuple[str, Missing], ...] = ()  # folders that are there and cannot be listed
 
 
-@dataclass(frozen=True, slots=True)
-class Adapters:
+class Adapters(NamedTuple):
     """What the class holds."""
 
     efa: tuple[Adapter, ...] = ()
@@ -56,8 +53,7 @@ class Adapters:
     reason: str = ""  # why there is no EFA
 
 
-@dataclass(frozen=True, slots=True)
-class AdapterPlace:
+class AdapterPlace(NamedTuple):
     """The Neuron PCI functions nearest to an adapter, and by which fact they are.
 
     Addresses, not device indexes: nothing in sysfs links `neuronN` to its PCI function.

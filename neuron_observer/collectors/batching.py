@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass
 from itertools import compress
 from operator import ne
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -51,16 +50,14 @@ class Target(NamedTuple):
     limit: int | None  # the largest value that can be true here
 
 
-@dataclass(frozen=True, slots=True)
-class FileRead:
+class FileRead(NamedTuple):
     """One file of a batch and the cells that come from it."""
 
     path: str  # below the batch's base
     targets: tuple[Target, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(NamedTuple):
     """A cell that no file gives, and why."""
 
     spec: MetricSpec
@@ -153,9 +150,10 @@ class FileBatch:
         self.layout = make_layout(files, absent, source_prefix(base))
         self.paths = tuple(file.path for file in files)
         self.base = base
-        index = self.layout.index
+        index = self.layout.rows
         self._decoders = tuple(_decoder(file) for file in files)
         self._rows = tuple(tuple(index[t.spec.id, t.place] for t in file.targets) for file in files)
+        self._first = tuple((file.targets[0].spec.id, file.targets[0].place) for file in files)
         self.limits = tuple(_size(file) for file in files)
         self._files = host.file_set(base, self.paths, self.limits, keep=keep)
         self._guard = guard
@@ -169,6 +167,10 @@ class FileBatch:
     def kept(self) -> int:
         """Descriptors held between reads."""
         return self._files.kept
+
+    def first_target(self, number: int) -> tuple[str, Place]:
+        """The metric and place of the first cell that file `number` gives."""
+        return self._first[number]
 
     def close(self) -> None:
         """Give the descriptors back."""

@@ -8,7 +8,6 @@ one of them wrong, either would be a guess. A path map from the configuration ov
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -25,6 +24,7 @@ GENERIC_NAMES = {"uevent", "dev", "notify_delay", "present", "subsystem", "drive
 GENERIC_POWER = re.compile(
     r"power/(?:async|autosuspend_delay_ms|control|runtime_[a-z_]+|wakeup[a-z_]*|pm_qos_[a-z_]+)"
 )
+_NESTING = {"host_mem", "device_mem"}  # hold a total and folders of categories
 _SHARED_LEAVES = {"total", "peak"}  # mean something only with the name of their folder
 _CORE = re.compile(r"neuron_core(\d{1,3})")
 THERMAL_LEAF = re.compile(r"(?:temp|therm|throttl)[a-z0-9_]*", re.IGNORECASE)
@@ -35,16 +35,16 @@ _MOST_ENTRIES = 50_000
 Key: TypeAlias = "tuple[int | None, str]"
 
 
-@dataclass(slots=True)
 class Tree:
     """What a device's directory holds; paths are relative to it."""
 
-    found: dict[Key, list[str]] = field(default_factory=dict)
-    cores: set[int] = field(default_factory=set)
-    thermal: list[tuple[int | None, str]] = field(default_factory=list)
-    unknown: list[str] = field(default_factory=list)  # files nobody here knows
-    generic: int = 0  # files of the kernel, and named exceptions
-    errors: list[str] = field(default_factory=list)  # folders that could not be listed
+    def __init__(self) -> None:
+        self.found: dict[Key, list[str]] = {}
+        self.cores: set[int] = set()
+        self.thermal: list[tuple[int | None, str]] = []
+        self.unknown: list[str] = []  # files nobody here knows
+        self.generic = 0  # files of the kernel, and named exceptions
+        self.errors: list[str] = []  # folders that could not be listed
 
 
 def suffix_of(path: str) -> str:
@@ -64,17 +64,12 @@ def known_suffixes(where: Where) -> frozenset[str]:
     )
 
 
-@cache
-def _known_folders(where: Where) -> frozenset[str]:
-    return frozenset(s.partition("/")[0] for s in known_suffixes(where) if "/" in s)
-
-
 def walk(host: HostFs, device_path: str, *, thorough: bool = True) -> Tree:
     """List a device's tree without following links.
 
-    With `thorough` off, folders that hold only `total`, `present` and `peak` are not listed:
-    reading will tell whether the files are there. That saves four fifths of the walk, and the
-    count of unknown files is then a lower bound.
+    With `thorough` off only the first core is looked into, the others are taken to be like it,
+    and folders that hold nothing but `total`, `present` and `peak` are not listed: reading will
+    tell whether the files are there. The count of unknown files is then a lower bound.
     """
     tree = Tree()
     pending: list[tuple[str, int | None, int]] = [("", None, 0)]
@@ -92,12 +87,29 @@ def walk(host: HostFs, device_path: str, *, thorough: bool = True) -> Tree:
             break
         for entry in entries:
             below = _take(tree, f"{folder}/{entry.name}" if folder else entry.name, entry, core)
-            if below is not None and depth < _DEEPEST:
-                path, nearest = below
+            if below is None or depth == _DEEPEST:
+                continue
+            path, nearest = below
+            if thorough or not (_implied(tree, path, nearest) or _is_like_first(tree, nearest)):
                 pending.append((path, nearest, depth + 1))
-                if not thorough and _implied(tree, path, nearest):
-                    pending.pop()
+    if not thorough:
+        _repeat_first_core(tree)
     return tree
+
+
+def _is_like_first(tree: Tree, core: int | None) -> bool:
+    return core is not None and core != min(tree.cores)
+
+
+def _repeat_first_core(tree: Tree) -> None:
+    if not tree.cores:
+        return
+    first = min(tree.cores)
+    known = [(suffix, paths) for (core, suffix), paths in tree.found.items() if core == first]
+    for core in tree.cores - {first}:
+        for suffix, paths in known:
+            here = [path.replace(f"neuron_core{first}/", f"neuron_core{core}/") for path in paths]
+            tree.found[core, suffix] = here
 
 
 def _take(tree: Tree, path: str, entry: Entry, core: int | None) -> tuple[str, int | None] | None:
@@ -121,15 +133,21 @@ def _take(tree: Tree, path: str, entry: Entry, core: int | None) -> tuple[str, i
     return None
 
 
+@cache
+def _implied_suffixes(where: Where, folder: str) -> tuple[str, ...]:
+    """What a folder that holds only shared leaves gives; nothing for one with folders below."""
+    if folder in _NESTING:
+        return ()
+    return tuple(s for s in known_suffixes(where) if s.startswith(f"{folder}/"))
+
+
 def _implied(tree: Tree, path: str, core: int | None) -> bool:
-    where: Where = "device" if core is None else "core"
-    name = path.rpartition("/")[2]
-    if name not in _known_folders(where) or name in ("host_mem", "device_mem"):
-        return False
-    for leaf in _SHARED_LEAVES:
-        if f"{name}/{leaf}" in known_suffixes(where):
-            tree.found.setdefault((core, f"{name}/{leaf}"), []).append(f"{path}/{leaf}")
-    return True
+    folder = path.rpartition("/")[2]
+    suffixes = _implied_suffixes("device" if core is None else "core", folder)
+    for suffix in suffixes:
+        leaf = suffix.rpartition("/")[2]
+        tree.found.setdefault((core, suffix), []).append(f"{path}/{leaf}")
+    return bool(suffixes)
 
 
 def locate(

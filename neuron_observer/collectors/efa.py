@@ -39,8 +39,16 @@ class EfaCollector:
 
     name = "efa"
 
-    def __init__(self, host: HostFs, clock: Clock, functions: Sequence[PciFunction] = ()) -> None:
+    def __init__(
+        self,
+        host: HostFs,
+        clock: Clock,
+        functions: Sequence[PciFunction] = (),
+        *,
+        keep: bool = False,
+    ) -> None:
         self._host = host
+        self._keep = keep
         self._clock = clock
         self._functions = functions
         self._batches: dict[str, FileBatch] = {}
@@ -93,16 +101,15 @@ class EfaCollector:
                 else:
                     path, source = found
                     targets.setdefault(path, []).append(Target(spec, source, place, spec.limit))
-            files = [FileRead(path, tuple(some)) for path, some in targets.items()]
-            if files or absent:
-                self._batches[lane] = FileBatch(
-                    BatchName(self.name, lane),
-                    self._host,
-                    "sys",
-                    files,
-                    absent=absent,
-                    keep=lane == "normal",
-                )
+            # also without any adapter: an empty batch takes the place of one that was there before
+            self._batches[lane] = FileBatch(
+                BatchName(self.name, lane),
+                self._host,
+                "sys",
+                [FileRead(path, tuple(some)) for path, some in targets.items()],
+                absent=absent,
+                keep=self._keep and lane == "normal",
+            )
 
     def _cells(self, lane: str) -> list[tuple[Adapter, MetricSpec, Place]]:
         cells: list[tuple[Adapter, MetricSpec, Place]] = []

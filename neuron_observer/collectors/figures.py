@@ -27,7 +27,7 @@ class FigureBatch:
         self._layout = Layout(
             columns={spec.id: Column(spec.id, row, (NODE,)) for row, spec in enumerate(specs)},
             sources=tuple(f"{spec.sources[0].where} {spec.sources[0].path}" for spec in specs),
-            index={(spec.id, NODE): row for row, spec in enumerate(specs)},
+            rows={(spec.id, NODE): row for row, spec in enumerate(specs)},
         )
 
     def poll(self, clock: Clock) -> Batch:

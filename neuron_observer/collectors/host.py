@@ -44,14 +44,15 @@ class HostCollector:
 
     name = "host"
 
-    def __init__(self, host: HostFs, clock: Clock) -> None:
+    def __init__(self, host: HostFs, clock: Clock, *, keep: bool = False) -> None:
         self._host = host
+        self._keep = keep
         self._clock = clock
-        self._files = [_plan(host, lane) for lane in ("normal", "slow")]
+        self._files = [_plan(host, "normal", keep=keep), _plan(host, "slow", keep=False)]
         ask = _space if host.root == "/" else _space_unknown
         self._space = FigureBatch(BatchName("filesystem", "slow"), _SPACE_METRICS, ask)
         self.disks = find_disks(host)
-        self._disk_batch = _disk_batch(host, self.disks)
+        self._disk_batch = _disk_batch(host, self.disks, keep=keep)
 
     @property
     def kept(self) -> int:
@@ -64,7 +65,7 @@ class HostCollector:
         if "slow" in lanes:
             batches.append(self._space.poll(self._clock))
             self._look_for_disks()
-        if "normal" in lanes and self.disks:
+        if "normal" in lanes:
             batches.append(self._disk_batch.poll(self._clock))
         return batches
 
@@ -78,10 +79,10 @@ class HostCollector:
         if disks != self.disks:
             self.disks = disks
             self._disk_batch.close()
-            self._disk_batch = _disk_batch(self._host, disks)
+            self._disk_batch = _disk_batch(self._host, disks, keep=self._keep)
 
 
-def _plan(host: HostFs, lane: str) -> FileBatch:
+def _plan(host: HostFs, lane: str, *, keep: bool) -> FileBatch:
     targets: dict[str, list[Target]] = {}
     absent: list[Absent] = []
     known: dict[str, frozenset[str] | Missing | None] = {}
@@ -101,7 +102,7 @@ def _plan(host: HostFs, lane: str) -> FileBatch:
             targets.setdefault(source.path, []).append(Target(spec, source, NODE, spec.limit))
     files = [FileRead(path, tuple(some)) for path, some in targets.items()]
     name = BatchName("host", lane)
-    return FileBatch(name, host, "proc", files, absent=absent, keep=lane == "normal")
+    return FileBatch(name, host, "proc", files, absent=absent, keep=keep)
 
 
 def _parts(host: HostFs, spec: MetricSpec) -> frozenset[str] | Missing | None:
@@ -130,7 +131,7 @@ def find_disks(host: HostFs) -> tuple[tuple[str, str], ...]:
     return tuple(disks)
 
 
-def _disk_batch(host: HostFs, disks: tuple[tuple[str, str], ...]) -> FileBatch:
+def _disk_batch(host: HostFs, disks: tuple[tuple[str, str], ...], *, keep: bool) -> FileBatch:
     files = [
         FileRead(
             f"{path.removeprefix('sys/')}/stat",
@@ -141,7 +142,7 @@ def _disk_batch(host: HostFs, disks: tuple[tuple[str, str], ...]) -> FileBatch:
         )
         for name, path in disks
     ]
-    return FileBatch(BatchName("disk", "normal"), host, "sys", files, keep=True)
+    return FileBatch(BatchName("disk", "normal"), host, "sys", files, keep=keep)
 
 
 def _space_unknown() -> list[Cell]:

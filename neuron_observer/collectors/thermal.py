@@ -69,34 +69,39 @@ class ThermalCollector:
     ) -> None:
         self._host = host
         self._clock = clock
-        self._files: dict[str, Target] = {}
-        self._absent: list[Absent] = []
+        self._files: dict[int | None, dict[str, Target]] = {}  # by device; None: the host's own
+        self._absent: dict[int | None, list[Absent]] = {}
         self.unread: list[str] = []  # thermal leaves whose meaning cannot be told from their name
         self._addresses = dict(addresses or {})
         if not self._addresses and len(topology.devices) == len(topology.functions) == 1:
-            self._addresses[topology.devices[0].index] = topology.functions[0].address
+            self._addresses[topology.devices[0].number] = topology.functions[0].address
         self._below = {one.address: self._hwmon_below(one.path) for one in topology.functions}
         self._devices(topology)
         self._host_sensors(topology)
-        files = [FileRead(path, (target,)) for path, target in self._files.items()]
-        name = BatchName(self.name, "slow")
-        self._batch = FileBatch(name, host, "sys", files, absent=self._absent, guard=hottest)
+        self._batches = [self._batch(device) for device in self._files.keys() | self._absent.keys()]
 
     def poll(self, lanes: Collection[str]) -> list[Batch]:
-        """Read all sensors, if the slow lane is due."""
-        return [self._batch.poll(self._clock)] if "slow" in lanes else []
+        """Read all sensors, if the slow lane is due: a batch a device, and the host."""
+        return [batch.poll(self._clock) for batch in self._batches] if "slow" in lanes else []
 
     def close(self) -> None:
         """Give the descriptors back."""
-        self._batch.close()
+        for batch in self._batches:
+            batch.close()
+
+    def _batch(self, device: int | None) -> FileBatch:
+        targets, absent = self._files.get(device, {}), self._absent.get(device, ())
+        files = [FileRead(path, (target,)) for path, target in targets.items()]
+        name = BatchName(self.name, "slow", device)
+        return FileBatch(name, self._host, "sys", files, absent=absent, guard=hottest)
 
     def _devices(self, topology: Topology) -> None:
         for device in topology.devices:
-            mine = self._below.get(self._addresses.get(device.index, ""), []).copy()
+            mine = self._below.get(self._addresses.get(device.number, ""), []).copy()
             throttles = []
             for core, leaf in device.tree.thermal:
                 path, name = f"{device.path}/{leaf}", leaf.rpartition("/")[2]
-                place = Place(device.index, core, leaf)
+                place = Place(device.number, core, leaf)
                 if name.lower().startswith("throttl"):
                     throttles.append((path, THROTTLE_LEAF))
                 elif _INPUT.fullmatch(name):
@@ -105,8 +110,8 @@ class ThermalCollector:
                     mine.append((path, LEAF, place))
                 elif not _HWMON_FACT.fullmatch(name):
                     self.unread.append(path)
-            self._temperature(device.index, mine, self._none_because(device.index, topology))
-            self._throttle(device.index, throttles)
+            self._temperature(device.number, mine, self._none_because(device.number, topology))
+            self._throttle(device.number, throttles)
         for address in sorted(self._below.keys() - set(self._addresses.values())):
             for path, source, place in self._below[address]:
                 self._sensor(path, source, place._replace(label=f"{address}/{place.label}"))
@@ -121,7 +126,7 @@ class ThermalCollector:
             return
         for path, source, place in sensors:
             self._sensor(path, source, place._replace(device=device))
-        self._absent.append(Absent(DEVICE, Place(device), NOT_READ if sensors else reason))
+        self._leave(Absent(DEVICE, Place(device), NOT_READ if sensors else reason))
 
     def _none_because(self, device: int, topology: Topology) -> Missing:
         if topology.loading:
@@ -136,7 +141,7 @@ class ThermalCollector:
             return
         self.unread += [path for path, _ in files]
         reason = SEVERAL if files else NO_THROTTLE
-        self._absent.append(Absent(THROTTLE, Place(device), reason))
+        self._leave(Absent(THROTTLE, Place(device), reason))
 
     def _hwmon_below(self, folder: str) -> list[tuple[str, Source, Place]]:
         return [
@@ -182,21 +187,19 @@ class ThermalCollector:
                 self._add(f"{folder}/{name}", Target(spec, spec.sources[0], place, None))
 
     def _add(self, path: str, target: Target) -> None:
-        self._files[path.removeprefix("sys/")] = target
+        self._files.setdefault(target.place.device, {})[path.removeprefix("sys/")] = target
+
+    def _leave(self, cell: Absent) -> None:
+        self._absent.setdefault(cell.place.device, []).append(cell)
 
 
 def hottest(layout: Layout, cells: list[Cell], _wall: float) -> list[Cell]:
     """Of a device with several sensors, the temperature of the hottest that can be read."""
-    sensors, devices = layout.columns.get(SENSOR.id), layout.columns.get(DEVICE.id)
-    if sensors is None or devices is None:
+    sensors, device = layout.columns.get(SENSOR.id), layout.columns.get(DEVICE.id)
+    if sensors is None or device is None:
         return cells
-    found: dict[int | None, list[Cell]] = {}
-    for row, place in enumerate(sensors.places, start=sensors.start):
-        found.setdefault(place.device, []).append(cells[row])
+    found = cells[sensors.start : sensors.start + len(sensors.places)]
+    degrees = [cell for cell in found if isinstance(cell, int | float)]
     filled = cells.copy()
-    for row, place in enumerate(devices.places, start=devices.start):
-        mine = found.get(place.device, [])
-        degrees = [cell for cell in mine if isinstance(cell, int | float)]
-        if mine:
-            filled[row] = max(degrees) if degrees else mine[0]
+    filled[device.start] = max(degrees) if degrees else found[0]
     return filled

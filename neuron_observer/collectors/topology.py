@@ -8,8 +8,7 @@ Nothing in sysfs links `neuronN` to its PCI address, so a device's address stays
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.catalogue.chips import (
     INSTANCE_DEVICES,
@@ -39,8 +38,7 @@ _DEVICE = re.compile(r"neuron(\d{1,2})")
 _PCI_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
-@dataclass(frozen=True, slots=True)
-class PciFunction:
+class PciFunction(NamedTuple):
     """A PCI function with one of the Neuron ids."""
 
     address: str
@@ -49,17 +47,15 @@ class PciFunction:
     bound: bool  # to the driver neuron-driver
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceTree:
+class DeviceTree(NamedTuple):
     """A device's directory and what was found in it."""
 
-    index: int
+    number: int
     path: str
     tree: Tree
 
 
-@dataclass(frozen=True, slots=True)
-class Topology:
+class Topology(NamedTuple):
     """What was found, what was expected, and what was odd on the way."""
 
     instance_type: str | None
@@ -72,7 +68,7 @@ class Topology:
     functions: tuple[PciFunction, ...]
     expected: int | None  # devices, by the instance type
     hidden: tuple[int, ...] = ()  # in sysfs, but without a /dev node in this container
-    problems: tuple[str, ...] = field(default=())
+    problems: tuple[str, ...] = ()
 
     @property
     def loading(self) -> bool:
@@ -85,8 +81,10 @@ class Topology:
         return is_checked(self.version)
 
 
-def read_topology(host: HostFs, *, thorough: bool = True, all_devices: bool = False) -> Topology:
-    """Look at everything once; costs a walk of the driver's tree."""
+def read_topology(
+    host: HostFs, *, thorough: bool = True, all_devices: bool = False, look_inside: bool = True
+) -> Topology:
+    """Look at everything once; with `look_inside` off, the devices' trees are not walked."""
     problems: list[str] = []
     module = _module_folder(host)
     driver = _driver(host, module)
@@ -94,9 +92,9 @@ def read_topology(host: HostFs, *, thorough: bool = True, all_devices: bool = Fa
     hidden: tuple[int, ...] = ()
     if not all_devices:
         hidden = _without_node(host, paths)
-    loading = driver.state == "coming"
+    skip = driver.state == "coming" or not look_inside
     devices = tuple(
-        DeviceTree(index, path, Tree() if loading else walk(host, path, thorough=thorough))
+        DeviceTree(index, path, Tree() if skip else walk(host, path, thorough=thorough))
         for index, path in sorted(paths.items())
         if index not in hidden
     )
@@ -235,7 +233,7 @@ def missing_indexes(topology: Topology) -> tuple[int, ...] | None:
     """
     if topology.expected is None or topology.loading:
         return None
-    seen = {device.index for device in topology.devices} | set(topology.hidden)
+    seen = {device.number for device in topology.devices} | set(topology.hidden)
     if topology.instance_type and topology.instance_type.startswith("inf1"):
         return None
     return tuple(sorted(set(range(topology.expected)) - seen))
@@ -250,18 +248,18 @@ def identify(topology: Topology, cell: Callable[[str, Place], Cell]) -> tuple[De
 
     devices = []
     for one in topology.devices:
-        place = Place(one.index)
+        place = Place(one.number)
         number = text("device.serial", place)
         devices.append(
             Device(
-                index=one.index,
+                index=one.number,
                 name=text("device.name", place),
                 arch=text("device.arch", place),
                 serial=number,
-                key=number or f"{topology.instance_id or topology.instance_type}/{one.index}",
+                key=number or f"{topology.instance_id or topology.instance_type}/{one.number}",
                 neighbours=neighbours(text("device.connected_devices", place)),
                 cores=tuple(
-                    Core(one.index, core, text("core.arch", Place(one.index, core)))
+                    Core(one.number, core, text("core.arch", Place(one.number, core)))
                     for core in sorted(one.tree.cores)
                 ),
             )

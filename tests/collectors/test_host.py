@@ -28,7 +28,7 @@ def cells(batches: list[Batch], place: Place = NODE) -> dict[str, Cell]:
     return {
         metric: batch.cells[row]
         for batch in batches
-        for (metric, where), row in batch.layout.index.items()
+        for (metric, where), row in batch.layout.rows.items()
         if where == place
     }
 
@@ -68,7 +68,7 @@ def test_figures_of_a_listing_are_exact() -> None:
 def test_every_row_has_a_cell_and_no_row_has_two() -> None:
     """What this host lacks is a missing cell, not a hole; metric and place are unique."""
     batches = HostCollector(host(), ManualClock()).poll(BOTH)
-    rows = [key for batch in batches for key in batch.layout.index]
+    rows = [key for batch in batches for key in batch.layout.rows]
     assert len(rows) == len(set(rows))
     expected = {spec.id for spec in (*HOST_METRICS, *DISK_METRICS)}
     assert {metric for metric, _ in rows} == expected
@@ -155,7 +155,7 @@ def test_a_disk_that_comes_later_is_seen_by_the_slow_lane() -> None:
 
 def test_this_machine_is_read() -> None:
     """The running kernel's own files: figures that agree with one another; space included."""
-    collector = HostCollector(DirectoryFs("/"), ManualClock())
+    collector = HostCollector(DirectoryFs("/"), ManualClock(), keep=True)
     found = cells(collector.poll(BOTH))
     collector.close()
     total, used = found["host.memory.total"], found["host.memory.used"]

@@ -11,7 +11,7 @@ from neuron_observer.model import NODE
 def test_figures_of_this_process_are_plausible() -> None:
     """A Python process has used time, holds megabytes, and has files and a thread open."""
     (batch,) = OwnCollector(ManualClock()).poll(("slow",))
-    found = {spec.id: batch.cells[batch.layout.index[spec.id, NODE]] for spec in OWN_METRICS}
+    found = {spec.id: batch.cells[batch.layout.rows[spec.id, NODE]] for spec in OWN_METRICS}
     for metric, least in (
         ("observer.cpu_user", 0.01),
         ("observer.resident_memory", 5_000_000),
@@ -27,7 +27,7 @@ def test_an_opened_file_is_counted_and_named_as_a_change() -> None:
     """Two reads differ by what happened between them."""
     own = OwnCollector(ManualClock())
     (before,) = own.poll(("slow",))
-    row = before.layout.index["observer.open_descriptors", NODE]
+    row = before.layout.rows["observer.open_descriptors", NODE]
     with open(__file__, encoding="utf-8"):  # noqa: PTH123 - a descriptor, held open
         (after,) = own.poll(("slow",))
     assert after.cells[row] == int(str(before.cells[row])) + 1

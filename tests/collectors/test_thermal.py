@@ -13,6 +13,7 @@ from neuron_observer.clock import ManualClock
 from neuron_observer.collectors.thermal import ThermalCollector
 from neuron_observer.collectors.topology import read_topology
 from neuron_observer.model import Batch, Cell, Missing, Place, Why
+from neuron_observer.readings import columns, find
 from neuron_observer.sources.faulty import Fault, FaultyFs
 from neuron_observer.sources.listing import ListingFs
 
@@ -37,15 +38,22 @@ def write_listing(folder: Path, *rows: tuple[str, str, str]) -> ListingFs:
     return ListingFs.open(str(file))
 
 
-def read(host: HostFs, addresses: dict[int, str] | None = None) -> Batch:
+def read(host: HostFs, addresses: dict[int, str] | None = None) -> list[Batch]:
     """One poll of a host's sensors."""
-    (batch,) = ThermalCollector(host, ManualClock(), read_topology(host), addresses).poll(("slow",))
-    return batch
+    return ThermalCollector(host, ManualClock(), read_topology(host), addresses).poll(("slow",))
 
 
-def cell(batch: Batch, metric: str, place: Place) -> Cell:
-    """One cell of a batch."""
-    return batch.cells[batch.layout.index[metric, place]]
+def cell(batches: list[Batch], metric: str, place: Place) -> Cell:
+    """One cell, from the batch of its device."""
+    own = [batch for batch in batches if batch.device == place.device]
+    found = find(own, metric, place)
+    assert found is not None
+    return found[0].cells[found[1]]
+
+
+def sensors(batches: list[Batch]) -> list[Place]:
+    """Where a sensor has a row of its own."""
+    return [place for _, place, _ in columns(batches, SENSOR)]
 
 
 def test_a_tree_of_todays_drivers_is_unsupported_by_device(tmp_path: Path) -> None:
@@ -60,56 +68,57 @@ def test_a_tree_of_todays_drivers_is_unsupported_by_device(tmp_path: Path) -> No
         ("0444", "devices/virtual/thermal/cooling_device0/type", "Processor\n"),
         ("l", "class/thermal/cooling_device0", "../../devices/virtual/thermal/cooling_device0"),
     )
-    batch = read(host)
+    batches = read(host)
     for device in (0, 1):
-        missing = cell(batch, DEVICE, Place(device))
+        missing = cell(batches, DEVICE, Place(device))
         assert missing == Missing(Why.UNSUPPORTED, "no driver file gives a temperature")
-    assert SENSOR not in batch.layout.columns
+    assert sensors(batches) == []
 
 
 def test_hwmon_below_the_only_function_is_the_devices_temperature() -> None:
     """61500 thousandths are 61.5 °C, and the row says which file said so."""
-    batch = read(listing("heat-hwmon"))
-    assert cell(batch, DEVICE, Place(0)) == 61.5
-    source = batch.layout.sources[batch.layout.index[DEVICE, Place(0)]]
+    batches = read(listing("heat-hwmon"))
+    assert cell(batches, DEVICE, Place(0)) == 61.5
+    (batch,) = (one for one in batches if one.device == 0)
+    source = batch.layout.sources[batch.layout.rows[DEVICE, Place(0)]]
     assert source == "devices/pci0000:00/0000:cc:00.0/hwmon/hwmon1/temp1_input"
 
 
 def test_sensors_of_the_host_have_their_labels_and_bounds() -> None:
     """An NVMe disk and a thermal zone; the device's hwmon is not listed twice."""
-    batch = read(listing("heat-hwmon"))
+    batches = read(listing("heat-hwmon"))
     disk = Place(label="hwmon0/nvme/temp1/Composite")
-    assert cell(batch, SENSOR, disk) == 35.85
-    assert cell(batch, "sensor.temperature_maximum", disk) == 83.85
-    assert cell(batch, "sensor.temperature_critical", disk) == 87.85
-    assert cell(batch, SENSOR, Place(label="thermal_zone0/acpitz")) == 27.8
-    assert len(batch.layout.columns[SENSOR].places) == 2
+    assert cell(batches, SENSOR, disk) == 35.85
+    assert cell(batches, "sensor.temperature_maximum", disk) == 83.85
+    assert cell(batches, "sensor.temperature_critical", disk) == 87.85
+    assert cell(batches, SENSOR, Place(label="thermal_zone0/acpitz")) == 27.8
+    assert len(sensors(batches)) == 2
 
 
 def test_a_leaf_of_an_unseen_tree_is_read_and_a_limit_is_not_taken_for_one() -> None:
     """`temperature` 57 is 57 °C; `temperature_limit` is left alone and named."""
     host = listing("heat-leaves")
     collector = ThermalCollector(host, ManualClock(), read_topology(host))
-    (batch,) = collector.poll(("slow",))
-    assert cell(batch, DEVICE, Place(0)) == 57.0
-    assert cell(batch, "device.thermal.throttle", Place(0)) == "none"
+    batches = collector.poll(("slow",))
+    assert cell(batches, DEVICE, Place(0)) == 57.0
+    assert cell(batches, "device.thermal.throttle", Place(0)) == "none"
     assert collector.unread == [f"sys/{NEURON0}/stats/hardware/temperature_limit"]
 
 
 def test_of_several_sensors_the_hottest_is_the_devices() -> None:
     """One core at 58.25 (thousandths), one at 71.5 (a decimal): both told, 71.5 for the device."""
-    batch = read(listing("heat-leaves"))
-    assert cell(batch, DEVICE, Place(1)) == 71.5
-    assert cell(batch, SENSOR, Place(1, 0, "neuron_core0/stats/temperature")) == 58.25
-    assert isinstance(cell(batch, DEVICE, Place(2)), Missing)
+    batches = read(listing("heat-leaves"))
+    assert cell(batches, DEVICE, Place(1)) == 71.5
+    assert cell(batches, SENSOR, Place(1, 0, "neuron_core0/stats/temperature")) == 58.25
+    assert isinstance(cell(batches, DEVICE, Place(2)), Missing)
 
 
 def test_the_only_sensor_of_a_core_stays_the_cores(tmp_path: Path) -> None:
     """The device's temperature is then that core's, and the core's row is there too."""
     leaf = "neuron_core3/stats/temperature"
-    batch = read(write_listing(tmp_path, ("0444", f"{NEURON0}/{leaf}", "66\n")))
-    assert cell(batch, SENSOR, Place(0, 3, leaf)) == 66.0
-    assert cell(batch, DEVICE, Place(0)) == 66.0
+    batches = read(write_listing(tmp_path, ("0444", f"{NEURON0}/{leaf}", "66\n")))
+    assert cell(batches, SENSOR, Place(0, 3, leaf)) == 66.0
+    assert cell(batches, DEVICE, Place(0)) == 66.0
 
 
 def test_a_failed_sensor_does_not_hide_the_others_and_all_failed_are_no_value() -> None:
@@ -138,8 +147,8 @@ def test_units_are_told_by_size_and_zero_is_no_temperature(
     tmp_path: Path, text: str, degrees: float | None
 ) -> None:
     """Degrees or thousandths; anything else is failed."""
-    batch = read(write_listing(tmp_path, ("0444", f"{NEURON0}/stats/therm0", text)))
-    found = cell(batch, DEVICE, Place(0))
+    batches = read(write_listing(tmp_path, ("0444", f"{NEURON0}/stats/therm0", text)))
+    found = cell(batches, DEVICE, Place(0))
     if degrees is None:
         assert isinstance(found, Missing)
         assert found.why is Why.FAILED
@@ -164,19 +173,19 @@ def two_devices_with_hwmon(folder: Path) -> ListingFs:
 
 def test_which_function_is_which_device_is_not_guessed(tmp_path: Path) -> None:
     """Two of each: the sensors go by PCI address and the devices say why they have none."""
-    batch = read(two_devices_with_hwmon(tmp_path))
-    missing = cell(batch, DEVICE, Place(0))
+    batches = read(two_devices_with_hwmon(tmp_path))
+    missing = cell(batches, DEVICE, Place(0))
     assert isinstance(missing, Missing)
     assert "nothing tells which function" in missing.detail
-    assert cell(batch, SENSOR, Place(label="0000:01:00.0/hwmon0/temp1")) == 50.0
+    assert cell(batches, SENSOR, Place(label="0000:01:00.0/hwmon0/temp1")) == 50.0
 
 
 def test_addresses_known_from_elsewhere_are_used(tmp_path: Path) -> None:
     """With the map of device to address each device has its own temperature."""
-    batch = read(two_devices_with_hwmon(tmp_path), {0: "0000:02:00.0", 1: "0000:01:00.0"})
-    assert cell(batch, DEVICE, Place(0)) == 51.0
-    assert cell(batch, DEVICE, Place(1)) == 50.0
-    assert SENSOR not in batch.layout.columns
+    batches = read(two_devices_with_hwmon(tmp_path), {0: "0000:02:00.0", 1: "0000:01:00.0"})
+    assert cell(batches, DEVICE, Place(0)) == 51.0
+    assert cell(batches, DEVICE, Place(1)) == 50.0
+    assert sensors(batches) == []
 
 
 def test_other_lanes_read_nothing() -> None:

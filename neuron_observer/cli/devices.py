@@ -1,0 +1,172 @@
+"""`devices`: one line a device; a dash with a letter where something is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from neuron_observer.catalogue import METRICS
+from neuron_observer.cli.options import host_options, open_reader
+from neuron_observer.collectors.topology import missing_indexes
+from neuron_observer.model import Missing, Place, Why
+from neuron_observer.observer import read_once
+from neuron_observer.readings import ABSENT, find
+from neuron_observer.text import Footnotes, cell_text, table
+
+if TYPE_CHECKING:
+    from neuron_observer.collectors.topology import Topology
+    from neuron_observer.model import Batch, Cell, Device, Snapshot
+
+HEADS = ("DEV", "CHIP", "SERIAL", "CORES", "HBM", "UTIL", "POWER", "UE", "REP", "CE", "FIRMWARE")
+_RIGHT = (True, False, False, True, True, True, True, True, True, True, False)
+_LEGEND = "UE uncorrected, REP repairable, CE corrected ECC errors of HBM and SRAM together"
+_ECC = {
+    "UE": ("device.sram.ecc_uncorrected", "device.hbm.ecc_uncorrected"),
+    "REP": ("device.hbm.ecc_repairable_uncorrected",),
+    "CE": ("device.sram.ecc_corrected", "device.hbm.ecc_corrected"),
+}
+# Everything else that the driver shows is left unread: a glance must be cheap.
+_READ = frozenset(
+    {
+        "device.name",
+        "device.arch",
+        "device.serial",
+        "device.connected_devices",
+        "device.firmware.api_version",
+        "device.power.status",
+        "device.power.epoch",
+        "device.power.mean",
+        "device.health.unhealthy_components",
+        "device.health.heartbeat",
+        "core.arch",
+        "core.hbm.used",
+        "core.inferences",
+        "core.time_in_use",
+        *(metric for metrics in _ECC.values() for metric in metrics),
+    }
+)
+
+
+@click.command()
+@host_options
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def command(*, host_root: str, config_file: str | None, all_devices: bool, form: str) -> None:
+    """Show chip, serial number, cores, HBM, utilisation, power, ECC and firmware health.
+
+    Utilisation is that of 300 ms. What is missing is a dash whose letter is explained below.
+    """
+    reader = open_reader(
+        host_root, config_file, all_devices=all_devices, thorough=False, only=_READ
+    )
+    try:
+        snapshot = read_once(reader, ("fast", "normal", "slow", "firmware"))
+        topology = reader.topology
+    finally:
+        reader.close()
+    if form == "json":
+        _print_json(snapshot)
+        return
+    notes = Footnotes()
+    rows = [_row(snapshot, device, notes) for device in snapshot.devices]
+    click.echo(headline(topology))
+    if rows:
+        click.echo(table(HEADS, rows, _RIGHT))
+        click.echo("\n".join(["", _LEGEND, *notes.lines()]))
+    for line in remarks(topology):
+        click.echo(line)
+
+
+def _print_json(snapshot: Snapshot) -> None:
+    import json  # noqa: PLC0415 - only for JSON
+
+    from neuron_observer.cli.snapshot import NOT_JUDGED  # noqa: PLC0415 - the same
+    from neuron_observer.contract import snapshot_document  # noqa: PLC0415 - the same
+    from neuron_observer.model import Frame  # noqa: PLC0415 - the same
+
+    document = snapshot_document(Frame(snapshot, (), NOT_JUDGED))
+    for device in document["devices"]:
+        device["cores"] = [core["index"] for core in device["cores"]]
+    click.echo(json.dumps({"devices": document["devices"]}, indent=1))
+
+
+def _row(snapshot: Snapshot, device: Device, notes: Footnotes) -> list[str]:
+    place = Place(device.index)
+    batches = [b for b in snapshot.batches if b.device in (device.index, None)]
+
+    def show(metric: str, unit: str = "") -> str:
+        cell = _cell(batches, metric, place)
+        return notes.mark(cell) if isinstance(cell, Missing) else cell_text(cell, unit)
+
+    return [
+        str(device.index),
+        show("device.name"),
+        show("device.serial"),
+        str(len(device.cores)),
+        f"{show('device.hbm.used', 'bytes')} / {show('device.hbm.capacity', 'bytes')}",
+        show("device.utilization", "ratio"),
+        show("device.power.mean", "percent"),
+        *(_sum(batches, metrics, place, notes) for metrics in _ECC.values()),
+        _firmware(batches, place, notes),
+    ]
+
+
+def _cell(batches: list[Batch], metric: str, place: Place) -> Cell:
+    found = find(batches, metric, place)
+    return found[0].cells[found[1]] if found else ABSENT
+
+
+def _sum(batches: list[Batch], metrics: tuple[str, ...], place: Place, notes: Footnotes) -> str:
+    name = _cell(batches, "device.name", place)
+    if name in METRICS[metrics[0]].constant_on:
+        return notes.mark(Missing(Why.UNSUPPORTED, f"the driver always prints 0 on {name}"))
+    cells = [_cell(batches, metric, place) for metric in metrics]
+    for cell in cells:
+        if isinstance(cell, Missing):
+            return notes.mark(cell)
+    return str(sum(cell for cell in cells if isinstance(cell, int)))
+
+
+def _firmware(batches: list[Batch], place: Place, notes: Footnotes) -> str:
+    components = _cell(batches, "device.health.unhealthy_components", place)
+    if isinstance(components, Missing):
+        return notes.mark(components)
+    return str(components) or "ok"
+
+
+def headline(topology: Topology) -> str:
+    """Instance type, driver and how many devices of how many."""
+    driver = topology.driver
+    known = f"driver {driver.version or 'unknown'} {driver.state}"
+    if driver.state == "absent":
+        known = "driver not loaded"
+    count = str(len(topology.devices))
+    if topology.expected is not None:
+        count += f" of {topology.expected}"
+    return f"{topology.instance_type or 'instance type unknown'} · {known} · {count} devices"
+
+
+def remarks(topology: Topology) -> list[str]:
+    """What a reader must know before counting devices."""
+    lines = [f"note: {problem}" for problem in topology.problems]
+    if topology.loading:
+        lines.append("note: the driver is loading; devices appear one by one")
+    if topology.hidden:
+        shown = len(topology.devices)
+        listed = ", ".join(f"neuron{index}" for index in topology.hidden)
+        lines.append(
+            f"note: this container can open {shown} of {shown + len(topology.hidden)} devices;"
+            f" not shown: {listed} (--all-devices shows them)"
+        )
+    missing = missing_indexes(topology)
+    unbound = [function.address for function in topology.functions if not function.bound]
+    if missing:
+        where = f"; PCI function not bound: {', '.join(unbound)}" if unbound else ""
+        where = where or "; its PCI address is not known: no Neuron function is unbound"
+        listed = ", ".join(f"neuron{index}" for index in missing)
+        lines.append(f"MISSING: {listed}{where}")
+    elif unbound:
+        lines.append(f"UNBOUND: PCI functions without driver: {', '.join(unbound)}")
+    if not topology.devices and not topology.functions and topology.driver.state == "absent":
+        lines.append("no Neuron device, driver or PCI function here")
+    return lines

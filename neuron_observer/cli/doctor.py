@@ -1,0 +1,78 @@
+"""`doctor`: what is missing on this host, why, and what would bring it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from neuron_observer.cli.devices import headline
+from neuron_observer.cli.options import host_options, open_reader
+from neuron_observer.doctor import examine, is_neuron_host
+from neuron_observer.observer import read_once
+
+if TYPE_CHECKING:
+    from neuron_observer.doctor import Gap, Note, Report
+
+_SHOWN = 6
+
+
+@click.command()
+@host_options
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def command(*, host_root: str, config_file: str | None, all_devices: bool, form: str) -> int:
+    """Say what is wrong or missing here, and which driver, privilege or setting brings it.
+
+    Exit code 0: everything that this driver and chip give is read. 1: something is wrong.
+    2: nothing of Neuron is here, or the host cannot be read.
+    """
+    reader = open_reader(host_root, config_file, all_devices=all_devices)
+    try:
+        report = examine(reader, read_once(reader))
+        topology = reader.topology
+    finally:
+        reader.close()
+    neuron = is_neuron_host(topology)
+    if form == "json":
+        click.echo(json.dumps(_document(report, neuron=neuron), indent=1))
+    else:
+        click.echo(headline(topology))
+        click.echo("\n".join(_lines(report)))
+        if not neuron:
+            click.echo("Nothing of Neuron is here: no device, no driver, no PCI function.")
+    if not neuron:
+        return 2
+    return 1 if report.problems else 0
+
+
+def _document(report: Report, *, neuron: bool) -> dict[str, object]:
+    return {
+        "neuron_host": neuron,
+        "problems": report.problems,
+        "notes": [note._asdict() for note in report.notes],
+        "missing": [gap._asdict() | {"why": gap.why.value} for gap in report.gaps],
+    }
+
+
+def _lines(report: Report) -> list[str]:
+    lines = ["", *(_note(note) for note in report.notes)]
+    if report.gaps:
+        lines += ["", "Missing signals"]
+        lines += [_gap(gap) for gap in report.gaps]
+    count = report.problems
+    lines += ["", f"{count} problem{'' if count == 1 else 's'}" if count else "no problem found"]
+    return lines
+
+
+def _note(note: Note) -> str:
+    mark = "PROBLEM" if note.problem else "ok     "
+    remedy = f"\n             → {note.remedy}" if note.remedy else ""
+    return f"{mark}  {note.topic}: {note.text}{remedy}"
+
+
+def _gap(gap: Gap) -> str:
+    shown = ", ".join(gap.metrics[:_SHOWN])
+    more = f" and {len(gap.metrics) - _SHOWN} more" if len(gap.metrics) > _SHOWN else ""
+    remedy = f"\n      → {gap.remedy}" if gap.remedy else ""
+    return f"  {gap.why.value}: {gap.detail}\n      {shown}{more} ({gap.places} places){remedy}"

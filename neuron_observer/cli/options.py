@@ -1,0 +1,88 @@
+"""Options that stand alike at every verb; the host root and the clock enter here and only here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from neuron_observer.clock import SystemClock
+from neuron_observer.errors import InputError
+from neuron_observer.observer import HostReader, Options
+from neuron_observer.sources.hostfs import DirectoryFs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from neuron_observer.sources.hostfs import HostFs
+
+Function = TypeVar("Function", bound="Callable[..., object]")
+
+
+def host_options(function: Function) -> Function:
+    """`--host-root`, `--config` and `--all-devices`."""
+    for option in (
+        click.option(
+            "--all-devices",
+            is_flag=True,
+            help="Show devices too that have no /dev node in this container.",
+        ),
+        click.option(
+            "--config",
+            "config_file",
+            metavar="FILE",
+            envvar="NEURON_OBSERVER_CONFIG",
+            help="Configuration (YAML).",
+        ),
+        click.option(
+            "--host-root",
+            default="/",
+            show_default=True,
+            metavar="DIR|FILE",
+            envvar="NEURON_OBSERVER_HOST_ROOT",
+            help="Root of the host: a directory that holds sys/ and proc/, or a capture.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def open_host(root: str) -> HostFs:
+    """A directory as it is, a file as a capture or listing."""
+    path = Path(root)
+    if path.is_dir():
+        return DirectoryFs(root)
+    if path.is_file():
+        from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
+
+        return ListingFs.open(root)
+    raise InputError(
+        f"{root}: no such directory or file",
+        remedy="--host-root takes the directory that holds sys/, or a file made by `capture`.",
+    )
+
+
+def open_reader(
+    host_root: str,
+    config_file: str | None,
+    *,
+    all_devices: bool = False,
+    thorough: bool = True,
+    only: Collection[str] | None = None,
+) -> HostReader:
+    """A reader of the host that the options name."""
+    host = open_host(host_root)
+    if config_file is None:
+        options = Options(thorough=thorough, all_devices=all_devices, only=only)
+    else:
+        from neuron_observer.config import load  # noqa: PLC0415 - costs yaml
+
+        config = load(config_file)
+        options = Options(
+            path_map=config.path_map,
+            thorough=thorough,
+            all_devices=all_devices or config.all_devices,
+            only=only,
+        )
+    return HostReader(host, SystemClock(), options)

@@ -1,0 +1,135 @@
+"""The firmware lane: registers that are read over PCIe, each device on its own and by a deadline.
+
+A read of a sick device can block for more than a minute (drivers up to 2.24.7) and then print 0.
+So a device that is late, slow or without a serial number is *not answering*: it is asked less and
+less often, its values are missing, and no other device waits for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from neuron_observer.catalogue import METRICS
+from neuron_observer.collectors import guards
+from neuron_observer.collectors.batching import Absent, BatchName, FileBatch
+from neuron_observer.model import Batch, Missing, Place, Why
+from neuron_observer.sources.workers import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from neuron_observer.clock import Clock
+    from neuron_observer.collectors.plan import Plan
+    from neuron_observer.collectors.topology import DeviceTree
+    from neuron_observer.model import Cell
+    from neuron_observer.sources.hostfs import HostFs
+    from neuron_observer.sources.workers import Answer, Workers
+
+PERIOD = 10.0  # seconds
+LONGEST_BACK_OFF = 300.0  # seconds
+SLOW_READ = 0.1  # seconds; a healthy register takes microseconds
+BLOCKED_READ = 0.9  # seconds; a blocking driver retries for whole seconds before it prints 0
+_SECONDS = METRICS["device.firmware.read_seconds"]
+_ANSWERING = METRICS["device.firmware.answering"]
+_PENDING = Missing(Why.NOT_YET, "not read yet")
+
+
+class _State:
+    """How one device has been answering."""
+
+    def __init__(self) -> None:
+        self.failures = 0
+        self.asked_at = 0.0  # monotonic, of the read that is owed
+        self.due_at = 0.0  # monotonic
+
+
+class FirmwareCollector:
+    """Firmware registers of all devices."""
+
+    name = "firmware"
+    kept = 0
+
+    def __init__(
+        self,
+        host: HostFs,
+        clock: Clock,
+        workers: Workers,
+        plans: Mapping[int, tuple[DeviceTree, Plan]],
+        deadline: float = PERIOD,
+    ) -> None:
+        self._clock = clock
+        self._workers = workers
+        self._deadline = deadline
+        self._batches: dict[int, FileBatch] = {}
+        self._requests: dict[int, Request] = {}
+        self._states: dict[int, _State] = {}
+        for index, (device, plan) in plans.items():
+            absent = [Absent(spec, Place(index), _PENDING) for spec in (_SECONDS, _ANSWERING)]
+            batch = FileBatch(
+                BatchName(self.name, "firmware", index),
+                host,
+                device.path,
+                plan.files(),
+                absent=[*plan.absent, *absent],
+                guard=guards.registers,
+            )
+            self._batches[index] = batch
+            self._requests[index] = Request(device.path, batch.paths, batch.limits)
+            self._states[index] = _State()
+
+    def poll(self, *, wait: float | None = None) -> list[Batch]:
+        """Ask every device that is due and give what came back within the deadline."""
+        now = self._clock.monotonic()
+        due = [index for index, state in self._states.items() if state.due_at <= now]
+        for index in due:
+            if self._workers.submit(index, self._requests[index]):
+                self._states[index].asked_at = now
+        answers = self._workers.gather(due, self._deadline if wait is None else wait)
+        return [self._batch(index, answers.get(index)) for index in due]
+
+    def _batch(self, index: int, answer: Answer | None) -> Batch:
+        state, batch = self._states[index], self._batches[index]
+        now = self._clock.monotonic()
+        if answer is None:
+            waited = now - state.asked_at
+            result = batch.missing(Missing(Why.STALE, f"no answer for {waited:.1f} s"), now)
+            return self._judged(index, result, waited, answering=False)
+        longest = max(answer.seconds, default=0.0)
+        result = batch.take(
+            answer.contents, answer.read_at, sum(answer.seconds), self._clock.wall()
+        )
+        slow = [
+            result.layout.rows[target]
+            for target, seconds in zip(_targets(batch), answer.seconds, strict=True)
+            if seconds > BLOCKED_READ
+        ]
+        cells = guards.slow_zeros(result.layout, result.cells, slow)
+        serial = _serial(batch, cells, index)
+        unreadable = isinstance(serial, Missing) and serial.why is Why.FAILED
+        answering = longest <= SLOW_READ and not unreadable
+        return self._judged(index, result._replace(cells=cells), longest, answering=answering)
+
+    def _judged(self, index: int, batch: Batch, seconds: float, *, answering: bool) -> Batch:
+        state = self._states[index]
+        state.failures = 0 if answering else state.failures + 1
+        pause = min(PERIOD * 2**state.failures, LONGEST_BACK_OFF) if state.failures else PERIOD
+        state.due_at = self._clock.monotonic() + pause
+        cells = batch.cells.copy()
+        place = Place(index)
+        cells[batch.layout.rows[_SECONDS.id, place]] = round(seconds, 6)
+        cells[batch.layout.rows[_ANSWERING.id, place]] = int(answering)
+        return batch._replace(cells=cells)
+
+    def close(self) -> None:
+        """Let the workers go."""
+        self._workers.close()
+
+
+def _targets(batch: FileBatch) -> list[tuple[str, Place]]:
+    """The first cell of each file, in the files' order."""
+    return [batch.first_target(number) for number in range(len(batch.paths))]
+
+
+def _serial(batch: FileBatch, cells: list[Cell], index: int) -> Cell | None:
+    row = batch.layout.rows.get(("device.serial", Place(index)))
+    return None if row is None else cells[row]

@@ -1,0 +1,257 @@
+"""Readings computed from two snapshots: rates, utilisation, sums. Pure: no I/O, no clock.
+
+Rates are taken over the batches' own read times. A counter that falls was reset: what it shows now
+is what it counted since. What the driver does not move while a job runs gives no rate at all
+(driver 2.24.7 `neuron_ds.c`: the runtime's counters are added up when its process exits).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from neuron_observer.catalogue import METRICS
+from neuron_observer.catalogue.chips import CHIPS, LIVE_SINCE, parse_version
+from neuron_observer.model import Batch, Column, Layout, Missing, Place, Value, Why
+from neuron_observer.readings import columns, find, reading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from neuron_observer.catalogue.spec import MetricSpec
+    from neuron_observer.model import Cell, Device, Snapshot
+
+FIRST = Missing(Why.NOT_YET, "needs two reads")
+_MOST_BUSY = 1.1  # read times are a little off; more than this is no utilisation
+_PE_CARRY = 1 << 32  # the PE counters' halves are read apart: at a carry a value is off by this
+_FLOP_RATE_BOUND = 10**16  # operations a second; above any core, to tell a wrap from a reset
+_INPUTS = {
+    "core.utilization": {"core.time_in_use"},
+    "core.inference_rate": {"core.inferences"},
+    "core.flop_rate": {"core.flops"},
+    "core.flops_per_busy_second": {"core.flops", "core.time_in_use"},
+    "core.matmul_share": {"core.pe_array.row_group0.matmul_cycles"},
+}
+
+
+class Delta(NamedTuple):
+    """What a counter grew by between two reads."""
+
+    increase: int
+    was_reset: bool = False
+
+
+def delta(spec: MetricSpec, before: int, now: int, seconds: float) -> Delta:
+    """The increase of a counter; never more than what truly happened."""
+    if now >= before:
+        return Delta(now - before)
+    if spec.wraps_at:
+        wrapped = now + spec.wraps_at - before
+        if wrapped <= _FLOP_RATE_BOUND * seconds:
+            return Delta(wrapped)
+    return Delta(now, was_reset=True)
+
+
+class Change(NamedTuple):
+    """A counter's delta and the seconds over which it came."""
+
+    delta: Delta
+    seconds: float
+
+
+def change(
+    previous: Iterable[Batch], current: Iterable[Batch], metric: str, place: Place
+) -> Change | Missing:
+    """How a counter moved between two sets of batches, or why that cannot be said."""
+    found = find(current, metric, place)
+    if found is None:
+        return Missing(Why.UNSUPPORTED, f"{metric} is not read")
+    batch, row = found
+    now = batch.cells[row]
+    if isinstance(now, Missing):
+        return now
+    earlier = find(previous, metric, place)
+    if earlier is None or not isinstance(now, int):
+        return FIRST
+    before = earlier[0].cells[earlier[1]]
+    seconds = batch.read_at - earlier[0].read_at
+    if not isinstance(before, int) or seconds <= 0:
+        return FIRST
+    return Change(delta(METRICS[metric], before, now, seconds), seconds)
+
+
+def _live(current: Snapshot) -> Missing | None:
+    version = parse_version(current.driver.version)
+    if version is None:
+        return Missing(Why.UNSUPPORTED, "driver version unknown: its counters may not be live")
+    if version < LIVE_SINCE:
+        return Missing(
+            Why.UNSUPPORTED,
+            f"driver {current.driver.version} moves this counter only when a process exits;"
+            " live from driver 2.30.2",
+        )
+    return None
+
+
+class _Derivation:
+    """One pass over the cores of a device; only that device's batches are looked at."""
+
+    def __init__(self, previous: Snapshot | None, current: Snapshot, device: Device) -> None:
+        self._at = current.at
+        self._device = device
+        self._before = _of_device(previous, device.index) if previous else []
+        self._now = _of_device(current, device.index)
+        self._not_live = _live(current)
+
+    def _change(self, metric: str, place: Place) -> Change | Missing:
+        return self._not_live or change(self._before, self._now, metric, place)
+
+    def _moved(self, metric: str, place: Place) -> Change | Missing:
+        """A change of a counter that the driver truly counts: one stuck at 0 is unsupported."""
+        found = self._change(metric, place)
+        if isinstance(found, Missing) or found.delta.increase:
+            return found
+        own = reading(self._now, metric, place)
+        executed = self._change("core.inferences", place)
+        succeeded = self._change("core.execution.success", place)
+        running = any(isinstance(c, Change) and c.delta.increase for c in (executed, succeeded))
+        if running and not isinstance(own, Missing) and own.value == 0:
+            return Missing(Why.UNSUPPORTED, f"{metric} stays 0 while executions rise")
+        return found
+
+    def computations(self) -> dict[str, Callable[[Place], Cell]]:
+        """Metric → how to compute it for one core, where its inputs are read."""
+        every: dict[str, Callable[[Place], Cell]] = {
+            "core.utilization": self.utilization,
+            "core.inference_rate": self.rate("core.inferences"),
+            "core.flop_rate": self.rate("core.flops"),
+            "core.flops_per_busy_second": self.flops_per_busy_second,
+            "core.matmul_share": self.matmul_share,
+        }
+        read = {metric for batch in self._now for metric in batch.layout.columns}
+        return {metric: compute for metric, compute in every.items() if _INPUTS[metric] <= read}
+
+    def utilization(self, place: Place) -> Cell:
+        """Busy time over time, 0 to 1."""
+        busy = self._moved("core.time_in_use", place)
+        if isinstance(busy, Missing):
+            return busy
+        share = busy.delta.increase / 1e6 / busy.seconds
+        if share > _MOST_BUSY:
+            return Missing(Why.FAILED, "more busy time than time")
+        return min(share, 1.0)
+
+    def rate(self, metric: str) -> Callable[[Place], Cell]:
+        """Increase a second of one counter."""
+
+        def of(place: Place) -> Cell:
+            found = self._moved(metric, place)
+            return found if isinstance(found, Missing) else found.delta.increase / found.seconds
+
+        return of
+
+    def flops_per_busy_second(self, place: Place) -> Cell:
+        """Operations over busy time; nothing where either does not move."""
+        flops, busy = self._moved("core.flops", place), self._moved("core.time_in_use", place)
+        if isinstance(flops, Missing):
+            return flops
+        if isinstance(busy, Missing):
+            return busy
+        if not flops.delta.increase or not busy.delta.increase:
+            return Missing(Why.NOT_YET, "nothing was executed in the interval")
+        return flops.delta.increase / (busy.delta.increase / 1e6)
+
+    def matmul_share(self, place: Place) -> Cell:
+        """Multiplying cycles over all cycles of the four row groups."""
+        totals = dict.fromkeys(("matmul", "weight_load", "idle"), 0)
+        for group in range(4):
+            for name in totals:
+                metric = f"core.pe_array.row_group{group}.{name}_cycles"
+                found = change(self._before, self._now, metric, place)
+                if isinstance(found, Missing):
+                    return found
+                if found.delta.was_reset or found.delta.increase > _PE_CARRY:
+                    return Missing(Why.NOT_YET, "a counter was reset or read at a carry")
+                totals[name] += found.delta.increase
+        cycles = sum(totals.values())
+        return totals["matmul"] / cycles if cycles else Missing(Why.NOT_YET, "no cycles counted")
+
+    def device_cells(self, utilizations: list[Cell]) -> dict[str, Cell]:
+        """The device's own rows, from its cores' and its power line."""
+        device = self._device
+        chip = CHIPS.get(device.name or "")
+        used = [cell for _, _, cell in columns(self._now, "core.hbm.used")]
+        epoch = reading(self._now, "device.power.epoch", Place(device.index))
+        dated = isinstance(epoch, Value) and isinstance(epoch.value, int) and epoch.value > 0
+        return {
+            "device.utilization": _mean(utilizations),
+            "device.hbm.used": _total(used),
+            "device.hbm.capacity": chip.hbm_bytes if chip else _UNKNOWN_CHIP,
+            "device.power.age": round(self._at - int(epoch.value), 3)
+            if isinstance(epoch, Value) and dated
+            else _NO_EPOCH,
+        }
+
+
+def _of_device(snapshot: Snapshot, index: int) -> list[Batch]:
+    return [batch for batch in snapshot.batches if batch.device == index]
+
+
+_UNKNOWN_CHIP = Missing(Why.UNSUPPORTED, "chip not known")
+_NO_EPOCH = Missing(Why.UNSUPPORTED, "no dated power figures")
+_NO_CORES = Missing(Why.FAILED, "no core was found")
+
+
+def _total(cells: list[Cell]) -> Cell:
+    missing = [cell for cell in cells if isinstance(cell, Missing)]
+    if missing or not cells:
+        return missing[0] if missing else _NO_CORES
+    return sum(cell for cell in cells if isinstance(cell, int))
+
+
+def _mean(cells: list[Cell]) -> Cell:
+    missing = [cell for cell in cells if isinstance(cell, Missing)]
+    if missing or not cells:
+        return missing[0] if missing else _NO_CORES
+    numbers = [float(cell) for cell in cells if not isinstance(cell, Missing)]
+    return sum(numbers) / len(numbers)
+
+
+def derive(previous: Snapshot | None, current: Snapshot) -> Batch:
+    """All derived readings of cores and devices; `previous` is None at the first read."""
+    rows: dict[str, list[tuple[Place, Cell]]] = {}
+    for device in current.devices:
+        one = _Derivation(previous, current, device)
+        places = [Place(device.index, core.index) for core in device.cores]
+        for metric, compute in one.computations().items():
+            rows.setdefault(metric, []).extend((place, compute(place)) for place in places)
+        busy = [cell for place, cell in rows.get("core.utilization", ()) if place in places]
+        for metric, cell in one.device_cells(busy).items():
+            rows.setdefault(metric, []).append((Place(device.index), cell))
+    return make_batch("derive", rows, current.monotonic)
+
+
+def make_batch(collector: str, rows: dict[str, list[tuple[Place, Cell]]], read_at: float) -> Batch:
+    """A batch of cells that no file gives."""
+    cells: list[Cell] = []
+    index: dict[tuple[str, Place], int] = {}
+    layout: dict[str, Column] = {}
+    for metric, placed in rows.items():
+        layout[metric] = Column(metric, len(cells), tuple(place for place, _ in placed))
+        for place, cell in placed:
+            index[metric, place] = len(cells)
+            cells.append(cell)
+    return Batch(
+        collector, "derived", None, Layout(layout, ("",) * len(cells), index), cells, read_at
+    )
+
+
+def resets(previous: Snapshot, current: Snapshot) -> Iterator[tuple[str, Place, int, int]]:
+    """Counters that fell: (metric, place, before, now)."""
+    for metric, spec in METRICS.items():
+        if spec.kind.value != "counter" or spec.heartbeat:
+            continue
+        for _, place, now in columns(current.batches, metric):
+            found = find(previous.batches, metric, place)
+            before = found[0].cells[found[1]] if found else None
+            if isinstance(now, int) and isinstance(before, int) and now < before:
+                yield metric, place, before, now

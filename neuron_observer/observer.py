@@ -1,0 +1,218 @@
+"""Reading a host: collectors, each fenced, their latest batches joined into a snapshot."""
+
+from __future__ import annotations
+
+import resource
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from neuron_observer.collectors.firmware import FirmwareCollector
+from neuron_observer.collectors.node import NodeCollector
+from neuron_observer.collectors.plan import Plan, reads_can_block
+from neuron_observer.collectors.sysfs import SysfsCollector, plan_devices
+from neuron_observer.collectors.topology import Topology, identify, read_topology
+from neuron_observer.derive import derive, make_batch
+from neuron_observer.model import NODE, Event, Missing, Run, Snapshot, Why
+from neuron_observer.readings import ABSENT, find
+from neuron_observer.sources.hostfs import DirectoryFs
+from neuron_observer.sources.workers import DirectWorkers, ThreadWorkers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from neuron_observer.clock import Clock
+    from neuron_observer.model import Batch, Cell, Device, Place
+    from neuron_observer.sources.hostfs import HostFs
+    from neuron_observer.sources.workers import Workers
+
+ALL_LANES = ("fast", "normal", "slow", "firmware", "expensive")
+ONE_SHOT_GAP = 0.3  # seconds between the two reads of a one-shot
+DEADLINE = 10.0  # seconds that firmware registers may take
+BLOCKING_DEADLINE = 60.0  # the same on drivers whose reads block
+
+
+class Options(NamedTuple):
+    """How a host is read."""
+
+    path_map: Mapping[str, str] = MappingProxyType({})
+    thorough: bool = True  # list every folder, so that unknown files are counted exactly
+    keep: bool = False  # keep descriptors of the fast and normal lanes
+    all_devices: bool = False  # also devices without a /dev node in this container
+    firmware_deadline: float | None = None
+    only: Collection[str] | None = None  # metrics of devices and cores to read; None: all
+
+
+class HostReader:
+    """One host, its collectors and what they read last."""
+
+    def __init__(
+        self,
+        host: HostFs,
+        clock: Clock,
+        options: Options | None = None,
+        workers: Callable[[HostFs, Clock, bool], Workers] | None = None,
+    ) -> None:
+        self.host = host
+        self.clock = clock
+        self.options = options or Options()
+        self._make_workers = workers or choose_workers
+        self._batches: dict[tuple[str, str, int | None], Batch] = {}
+        self._events: list[Event] = []
+        self._previous: Snapshot | None = None
+        self._look_around()
+
+    def _look_around(self) -> None:
+        """Read the topology and make the collectors for it."""
+        options, host, clock = self.options, self.host, self.clock
+        self.topology: Topology = read_topology(
+            host, thorough=options.thorough, all_devices=options.all_devices
+        )
+        self.plans = plan_devices(host, self.topology, options.path_map, options.only)
+        blocking = reads_can_block(self.topology.version)
+        self._sysfs = SysfsCollector(host, clock, self.plans, keep=options.keep)
+        self._node = NodeCollector(host, clock, self.topology, options.path_map)
+        self._firmware = FirmwareCollector(
+            host,
+            clock,
+            self._make_workers(host, clock, blocking),
+            {
+                index: (device, lanes.get("firmware", Plan()))
+                for index, (device, lanes) in self.plans.items()
+            },
+            deadline=options.firmware_deadline or (BLOCKING_DEADLINE if blocking else DEADLINE),
+        )
+        self._identity = _identity(self.topology)
+
+    def poll(self, lanes: Collection[str] = ALL_LANES, *, derived: bool = True) -> Snapshot:
+        """Read the lanes that are due; the other lanes keep their last batches."""
+        if "slow" in lanes and self._previous:
+            self._notice_reload()
+        runs = [
+            self._run("sysfs", lambda: self._sysfs.poll(lanes)),
+            self._run("node", lambda: self._node.poll(lanes)),
+        ]
+        if "firmware" in lanes:
+            runs.append(self._run("firmware", self._firmware.poll))
+        self._keep([_topology_batch(self.topology, self.kept, self.clock)])
+        snapshot = self._join(tuple(runs))
+        previous, self._previous = self._previous, snapshot
+        if not derived:
+            return snapshot
+        return snapshot._replace(batches=(*snapshot.batches, derive(previous, snapshot)))
+
+    @property
+    def kept(self) -> int:
+        """Descriptors held between reads."""
+        return self._sysfs.kept
+
+    @property
+    def descriptor_limit(self) -> int | None:
+        """How many descriptors this process may hold; None where the host is a file."""
+        if not isinstance(self.host, DirectoryFs):
+            return None
+        return resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+
+    def _keep(self, batches: list[Batch]) -> None:
+        for batch in batches:
+            self._batches[batch.collector, batch.lane, batch.device] = batch
+
+    def _run(self, name: str, read: Callable[[], list[Batch]]) -> Run:
+        begin = self.clock.monotonic()
+        error = ""
+        try:
+            self._keep(read())
+        except Exception as broken:  # noqa: BLE001 - a broken collector costs only itself
+            error = f"{type(broken).__name__}: {broken}"
+        return Run(name, not error, self.clock.monotonic() - begin, error)
+
+    def _join(self, runs: tuple[Run, ...]) -> Snapshot:
+        batches = tuple(self._batches.values())
+        snapshot = Snapshot(
+            at=self.clock.wall(),
+            monotonic=self.clock.monotonic(),
+            host_root=self.host.root,
+            instance_type=self.topology.instance_type,
+            driver=self.topology.driver,
+            devices=self._devices(batches),
+            batches=batches,
+            events=tuple(self._events),
+            runs=runs,
+        )
+        self._events.clear()
+        return snapshot
+
+    def _devices(self, batches: tuple[Batch, ...]) -> tuple[Device, ...]:
+        by_device: dict[int | None, list[Batch]] = {}
+        for batch in batches:
+            by_device.setdefault(batch.device, []).append(batch)
+
+        def cell(metric: str, place: Place) -> Cell:
+            found = find(by_device.get(place.device, ()), metric, place)
+            return found[0].cells[found[1]] if found else ABSENT
+
+        return identify(self.topology, cell)
+
+    def _notice_reload(self) -> None:
+        """Look around anew when the driver or the set of devices is not what it was."""
+        now = read_topology(
+            self.host, thorough=False, all_devices=self.options.all_devices, look_inside=False
+        )
+        identity = _identity(now)
+        if identity == self._identity:
+            return
+        before, self._identity = self._identity, identity
+        kind = "driver_reloaded" if before[:2] != identity[:2] else "devices_changed"
+        message = f"driver {before[0]} {before[1]}, devices {_listed(before[2])}"
+        message += f" → driver {identity[0]} {identity[1]}, devices {_listed(identity[2])}"
+        self._events.append(Event(kind, NODE, self.clock.wall(), message))
+        self.close()
+        self._batches.clear()
+        self._look_around()
+
+    def close(self) -> None:
+        """Give descriptors and workers back."""
+        self._sysfs.close()
+        self._node.close()
+        self._firmware.close()
+
+
+def _identity(topology: Topology) -> tuple[str | None, str, tuple[int, ...]]:
+    devices = tuple(device.number for device in topology.devices)
+    return topology.driver.version, topology.driver.state, devices
+
+
+def _listed(devices: tuple[int, ...]) -> str:
+    return ",".join(map(str, devices)) or "none"
+
+
+def choose_workers(host: HostFs, clock: Clock, blocking: bool) -> Workers:  # noqa: FBT001 - a port
+    """Threads, a helper process where reads block, or nothing of the kind for a listing."""
+    if not isinstance(host, DirectoryFs):
+        return DirectWorkers(host, clock)
+    if not blocking:
+        return ThreadWorkers(host, clock)
+    from neuron_observer.sources.helper import HelperWorkers  # noqa: PLC0415 - costs subprocess
+
+    return HelperWorkers(host.root, clock)
+
+
+def _topology_batch(topology: Topology, kept: int, clock: Clock) -> Batch:
+    unknown_type = Missing(Why.UNSUPPORTED, "instance type not known")
+    counted: dict[str, Cell] = {
+        "node.devices": len(topology.devices),
+        "node.devices_expected": unknown_type if topology.expected is None else topology.expected,
+        "node.devices_hidden": len(topology.hidden),
+        "node.pci_functions": len(topology.functions),
+        "node.pci_functions_bound": sum(function.bound for function in topology.functions),
+        "node.unknown_files": sum(len(device.tree.unknown) for device in topology.devices),
+        "node.kept_descriptors": kept,
+    }
+    rows = {metric: [(NODE, cell)] for metric, cell in counted.items()}
+    return make_batch("topology", rows, clock.monotonic())
+
+
+def read_once(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> Snapshot:
+    """Two reads, so that rates are known; the second only of what moves."""
+    reader.poll(lanes, derived=False)
+    reader.clock.wait(ONE_SHOT_GAP)
+    return reader.poll([lane for lane in lanes if lane in ("fast", "normal", "expensive")])

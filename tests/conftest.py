@@ -1,0 +1,43 @@
+"""Fixtures that all tests share: host trees, a clock that is moved by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from neuron_observer.clock import ManualClock
+from neuron_observer.sources.listing import Listing, ListingFs, read_listing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TREES = Path(__file__).parent / "trees"
+
+# The listings are large; each is parsed once a run and shared, because nobody writes to it.
+_PARSED: dict[str, Listing] = {}
+
+
+def tree_file(name: str) -> Path:
+    """The file of a listing."""
+    packed = TREES / f"{name}.tsv.gz"
+    return packed if packed.exists() else TREES / f"{name}.tsv"
+
+
+@pytest.fixture(scope="session")
+def tree() -> Callable[[str], ListingFs]:
+    """Makes a fresh host of a listing by its name."""
+
+    def make(name: str) -> ListingFs:
+        if name not in _PARSED:
+            _PARSED[name] = read_listing(str(tree_file(name)))
+        return ListingFs(_PARSED[name], name)
+
+    return make
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """A clock at the minute of which the listings' power figures are."""
+    return ManualClock(wall=1_788_000_030.0)

@@ -31,9 +31,9 @@ FELL_OFF: Final = Missing(Why.FAILED, ALL_ONES)
 NOT_ANSWERING: Final = Missing(Why.FAILED, DEAD)
 
 _HEX16: Final = re.compile(r"[0-9a-f]{16}")
-_DECIMAL: Final = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?")
+_DECIMAL: Final = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?", re.ASCII)
 _SPEED: Final = re.compile(
-    r"(\d{1,6}(?:\.\d{1,6})?) (?:GT/s(?: PCIe)?|Gb/sec(?: \([0-9A-Z. ]{1,24}\))?)"
+    r"(\d{1,6}(?:\.\d{1,6})?) (?:GT/s(?: PCIe)?|Gb/sec(?: \([0-9A-Z. ]{1,24}\))?)", re.ASCII
 )
 _LONGEST_LINE: Final = 512
 
@@ -192,7 +192,8 @@ def port_state(raw: bytes) -> Cell:
     if not isinstance(cell, str):
         return cell
     code, colon, name = cell.partition(":")
-    return name.strip() if colon and code.isdecimal() and name.strip() else MALFORMED
+    known = colon and code.isascii() and code.isdecimal()
+    return name.strip() if known and name.strip() else MALFORMED
 
 
 SCALARS: Final[dict[str, Callable[[bytes], Cell]]] = {

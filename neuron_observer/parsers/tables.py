@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 
 POWER_PARTS: Final = ("status", "epoch", "minimum", "maximum", "mean")
-_PERCENT: Final = re.compile(r"\d{1,3}\.\d{2}")
-_BOGUS: Final = re.compile(r"bogus\((\d+)\)")
+_PERCENT: Final = re.compile(r"[0-9]{1,3}\.[0-9]{2}")
+_BOGUS: Final = re.compile(r"bogus\(([0-9]+)\)")
+_ROW_NUMBER: Final = re.compile(r"[0-9]{1,2}")
 _STATUSES: Final = {"VALID", "NO_DATA", "INVALID", "MAX"}
 
 
@@ -55,7 +56,7 @@ def power_dies(raw: bytes) -> dict[str, Cell]:
     parts: dict[str, Cell] = {}
     for row in lines[1:]:
         die, _, rest = row.partition(",")
-        if die.isdecimal() and len(die) <= 2:
+        if _ROW_NUMBER.fullmatch(die):
             bips, sample = _die(rest.split(","))
             parts[f"{int(die)}.util_bips"], parts[f"{int(die)}.counter"] = bips, sample
     return parts
@@ -92,7 +93,7 @@ def pe_array(raw: bytes) -> dict[str, Cell]:
     parts: dict[str, Cell] = {}
     for row in lines[1:]:
         group, *fields = row.split(",")
-        if group.isdecimal() and len(group) <= 2 and len(fields) == len(names):
+        if _ROW_NUMBER.fullmatch(group) and len(fields) == len(names):
             for name, field in zip(names, fields, strict=True):
                 parts[f"{int(group)}.{name}"] = count(field.encode())
     return parts

@@ -23,7 +23,8 @@ POWER_PARTS: Final = ("status", "epoch", "minimum", "maximum", "mean")
 _PERCENT: Final = re.compile(r"[0-9]{1,3}\.[0-9]{2}")
 _BOGUS: Final = re.compile(r"bogus\(([0-9]+)\)")
 _ROW_NUMBER: Final = re.compile(r"[0-9]{1,2}")
-_STATUSES: Final = {"VALID", "NO_DATA", "INVALID", "MAX"}
+_STATUSES: Final = {f"POWER_STATUS_{name}" for name in ("VALID", "NO_DATA", "INVALID", "MAX")}
+_LAST_EPOCH: Final = 253_402_300_799  # the last second that a date can name, in the year 9999
 
 
 def power(raw: bytes) -> dict[str, Cell]:
@@ -35,9 +36,11 @@ def power(raw: bytes) -> dict[str, Cell]:
     if not isinstance(text, str):
         return dict.fromkeys(POWER_PARTS, text)
     fields = text.strip().split(",")
-    if len(fields) != 5 or fields[0].removeprefix("POWER_STATUS_") not in _STATUSES:
+    if len(fields) != 5 or fields[0] not in _STATUSES:
         return dict.fromkeys(POWER_PARTS, MALFORMED if text.strip() else EMPTY)
     status, epoch = fields[0], count(fields[1].encode())
+    if isinstance(epoch, int) and epoch > _LAST_EPOCH:
+        epoch = MALFORMED
     parts: dict[str, Cell] = {"status": status, "epoch": epoch}
     if status != "POWER_STATUS_VALID":
         why = Why.NOT_YET if status.endswith("NO_DATA") and epoch == 0 else Why.FAILED

@@ -87,11 +87,12 @@ def _die(fields: list[str]) -> tuple[Cell, Cell]:
 def pe_array(raw: bytes) -> dict[str, Cell]:
     """`xrow_grp,mm_active,wl_active,idle` and a line a row group: parts `0.mm_active` and so on.
 
-    The driver cuts the text after the last good line when a read fails.
+    The driver cuts the text after the last good line when a read fails, and anywhere after 255
+    bytes: of a row without its newline the last number may be a part of a number.
     """
     names = ("mm_active", "wl_active", "idle")
-    lines = raw.decode("utf-8", "replace").split("\n")
-    if lines[0] != "xrow_grp,mm_active,wl_active,idle":
+    lines = raw.decode("utf-8", "replace").split("\n")[:-1]
+    if not lines or lines[0] != "xrow_grp,mm_active,wl_active,idle":
         return {}
     parts: dict[str, Cell] = {}
     for row in lines[1:]:

@@ -106,8 +106,8 @@ def pe_array(raw: bytes) -> dict[str, Cell]:
 def named_counts(raw: bytes) -> dict[str, Cell]:
     """`NAME count` lines, as the kernel's AER files have them."""
     parts: dict[str, Cell] = {}
-    for row in raw.decode("utf-8", "replace").splitlines():
-        name, _, value = row.strip().rpartition(" ")
+    for row in raw.decode("utf-8", "replace").split("\n"):
+        name, _, value = row.rpartition(" ")
         if name and name.isprintable():
             parts[name.strip()] = count(value.encode())
     return parts

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from neuron_observer.model import Missing, Why
@@ -70,6 +70,7 @@ def reason(cell: Cell) -> Why | None:
 
 
 @pytest.mark.parametrize("name", sorted(sysfs.SCALARS))
+@settings(max_examples=40)
 @given(raw=ANYTHING)
 @example(raw=b"")
 @example(raw=b"\0" * 4096)

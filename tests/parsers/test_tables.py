@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from neuron_observer.model import Cell, Missing, Why
@@ -33,6 +33,7 @@ def reasons(parts: dict[str, Cell]) -> set[Why | None]:
 
 
 @pytest.mark.parametrize("name", sorted(TABLES))
+@settings(max_examples=40)
 @given(raw=ANYTHING)
 @example(raw=b"\0" * 4096)
 @example(raw=b"\xff" * 4096)

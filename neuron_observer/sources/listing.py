@@ -188,7 +188,7 @@ class ListingFs:
 
     def _find(self, path: str) -> Node:
         node = self._nodes.get(path)
-        if node is None:
+        if node is None or node.kind == "dir":
             number = errno.EISDIR if path in self._folders else errno.ENOENT
             raise OSError(number, os.strerror(number), path)
         return node
@@ -210,8 +210,8 @@ class ListingFs:
 
     def readlink(self, path: str) -> str:
         """Where a link points, as written."""
-        node = self._find(path)
-        if node.kind != "link":
+        node = self._nodes.get(path) if path in self._folders else self._find(path)
+        if node is None or node.kind != "link":
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
         return node.target
 

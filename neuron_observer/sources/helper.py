@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from neuron_observer.clock import Clock, SystemClock
@@ -40,13 +41,19 @@ class HelperWorkers:
             stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
-        arguments = (process, self._gathering)
-        threading.Thread(target=self._listen, args=arguments, daemon=True).start()
+        self._listener = threading.Thread(
+            target=self._listen,
+            args=(process, self._gathering),
+            name="firmware-helper",
+            daemon=True,
+        )
+        self._listener.start()
         return process
 
     def submit(self, device: int, request: Request) -> bool:
         """Ask the helper; False while its last answer for the device is owed."""
         if self._process.poll() is not None:  # it died: what it owed will not come
+            self._end(self._process)
             self._gathering = Gathering()
             self._process = self._start()
         if not self._gathering.begin(device):
@@ -67,11 +74,17 @@ class HelperWorkers:
         return True
 
     def _listen(self, process: subprocess.Popen[bytes], gathering: Gathering) -> None:
-        for line in process.stdout or ():
-            message = json.loads(line)
-            read_at = self._clock.monotonic() - sum(message["seconds"])
-            contents = [_content(item) for item in message["contents"]]
-            gathering.put(message["device"], Answer(contents, message["seconds"], read_at))
+        if process.stdout is None:
+            return
+        # Only this thread closes the pipe: closing it from another waits for a read that hangs.
+        with process.stdout as answers:
+            for line in answers:
+                if not line.endswith(b"\n"):
+                    return  # it died while it was writing
+                message = json.loads(line)
+                read_at = self._clock.monotonic() - sum(message["seconds"])
+                contents = [_content(item) for item in message["contents"]]
+                gathering.put(message["device"], Answer(contents, message["seconds"], read_at))
 
     def gather(self, devices: Collection[int], seconds: float) -> dict[int, Answer]:
         """The answers that are there within `seconds`."""
@@ -79,14 +92,18 @@ class HelperWorkers:
 
     def close(self) -> None:
         """End the helper; one that hangs in the kernel is left behind, nobody waits for it."""
-        self._process.kill()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe:
-                pipe.close()
+        self._end(self._process)
+
+    @staticmethod
+    def _end(process: subprocess.Popen[bytes]) -> None:
+        process.kill()
+        if process.stdin:
+            with suppress(OSError):  # what it never took
+                process.stdin.close()
         try:
-            self._process.wait(timeout=0.5)
+            process.wait(timeout=0.5)
         except subprocess.TimeoutExpired:
-            self._process.returncode = -9  # it cannot be reaped: keep Popen from warning
+            process.returncode = -9  # it cannot be reaped: keep Popen from warning
 
 
 def _content(item: dict[str, Any]) -> Content:

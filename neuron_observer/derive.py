@@ -246,12 +246,17 @@ def make_batch(collector: str, rows: dict[str, list[tuple[Place, Cell]]], read_a
 
 
 def resets(previous: Snapshot, current: Snapshot) -> Iterator[tuple[str, Place, int, int]]:
-    """Counters that fell: (metric, place, before, now)."""
+    """Counters that were reset: (metric, place, before, now). A wrap or a carry is no reset."""
     for metric, spec in METRICS.items():
         if spec.kind.value != "counter" or spec.heartbeat:
             continue
-        for _, place, now in columns(current.batches, metric):
+        carry = _PE_CARRY if metric.startswith("core.pe_array.") else 0
+        for batch, place, now in columns(current.batches, metric):
             found = find(previous.batches, metric, place)
-            before = found[0].cells[found[1]] if found else None
-            if isinstance(now, int) and isinstance(before, int) and now < before:
-                yield metric, place, before, now
+            if found is None:
+                continue
+            before = found[0].cells[found[1]]
+            if isinstance(now, int) and isinstance(before, int) and before - now > carry:
+                seconds = batch.read_at - found[0].read_at
+                if delta(spec, before, now, seconds).was_reset:
+                    yield metric, place, before, now

@@ -32,11 +32,12 @@ class KmsgLines:
     stands in the sequence numbers.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, read: Callable[[int, int], bytes] = os.read) -> None:
         self.name = path
         self.counts = LineCounts()
         self.error = ""
         self.ended = False
+        self._read = read
         self._fd = os.open(path, FLAGS)
 
     def poll(self, limit: int) -> list[bytes]:
@@ -44,7 +45,7 @@ class KmsgLines:
         records: list[bytes] = []
         while not self.ended and len(records) < limit:
             try:
-                record = os.read(self._fd, RECORD)
+                record = self._read(self._fd, RECORD)
             except BlockingIOError:
                 break
             except OSError as failure:

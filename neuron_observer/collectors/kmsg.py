@@ -52,7 +52,7 @@ class Classified(NamedTuple):
 class Classify(Protocol):
     """The pattern matcher."""
 
-    def __call__(self, record: KernelRecord) -> Classified | None:
+    def __call__(self, record: KernelRecord, /) -> Classified | None:
         """The meaning of a record; None for a line that is of no interest."""
         ...
 

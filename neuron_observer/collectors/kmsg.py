@@ -9,10 +9,17 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from neuron_observer.model import Event, Place, Scalar
-from neuron_observer.parsers.kmsg import KernelRecord, join_pieces, parse, whole_records
+from neuron_observer.parsers.kmsg import (
+    KernelRecord,
+    is_dictionary,
+    join_pieces,
+    parse,
+    whole_records,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,11 +40,13 @@ READ_LINES = (
     "failed to get api version from the device",
     "failed to get fw build from the device",
     "failed to read misc ram reg at offset",
-    "failed to read firmware api version",
+    "Failed to read firmware API version",
     "failed to read pe ",
     "seq: ",  # `seq: 3, cmd: 1 timed out`: the request below such a read
     "register read failure while reading",
 )
+
+_READ_HINTS = ("read ", "seq: ", "failed to get")  # one of them stands in each; fast to rule out
 
 
 class Classified(NamedTuple):
@@ -159,8 +168,10 @@ class KernelLogCollector:
         if self._oldest is None and self._look_back.seconds is not None and boot_time is not None:
             self._oldest = now - boot_time - self._look_back.seconds
         lines = self._source.poll(self._limit)
-        parsed = (parse(line) for line in whole_records(lines))
-        records = tuple(join_pieces(record for record in parsed if self._is_new(record)))
+        if self._last is not None:  # the record of these went out with the last collection
+            lines = list(dropwhile(is_dictionary, lines))
+        parsed = map(parse, whole_records(lines))
+        records = tuple(join_pieces(filter(self._is_new, parsed)))
         ours = frozenset(at for at, record in enumerate(records) if self._is_ours(record))
         self._count(len(records), len(ours))
         events = tuple(self._events(records, ours, boot_time, now))
@@ -198,10 +209,9 @@ class KernelLogCollector:
         return self._oldest is not None and monotonic < self._oldest
 
     def _is_ours(self, record: KernelRecord) -> bool:
-        if self._own_read is None or record.monotonic is None:
-            return False
-        text = record.message.lower()
-        return any(part in text for part in READ_LINES) and self._own_read(record.monotonic)
+        return record.monotonic is not None and bool(
+            self._own_read and is_read_line(record.message) and self._own_read(record.monotonic)
+        )
 
     def _events(
         self,
@@ -225,6 +235,14 @@ class KernelLogCollector:
             fields = meaning.fields | origin(record) | {"ours": int(at in ours)}
             when = instant(record, boot_time, now)
             yield Event(meaning.kind, meaning.place, when, meaning.message, fields)
+
+
+def is_read_line(text: str) -> bool:
+    """Whether the driver prints such a line when a firmware register cannot be read."""
+    for hint in _READ_HINTS:
+        if hint in text:
+            return any(part in text for part in READ_LINES)
+    return False
 
 
 def instant(record: KernelRecord, boot_time: float | None, now: float) -> float:

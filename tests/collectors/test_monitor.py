@@ -173,6 +173,20 @@ def test_the_printed_number_of_cores_may_be_of_either_kind(
     assert logical_per_device(report(json.dumps(document))) == cores
 
 
+def test_a_change_of_lnc_starts_other_series() -> None:
+    """Core 1 of LNC 1 and core 1 of LNC 2 are different things with different names."""
+    text_2 = text("A07")
+    text_1 = text_2.replace('"neuroncore_per_device_count":4', '"neuroncore_per_device_count":8')
+    text_1 = text_1.replace('"logical_neuroncore_config":2', '"logical_neuroncore_config":1')
+    wide, narrow = samples(report(text_2)), samples(report(text_1))
+    assert (len(wide), len(narrow)) == (64, 128)
+    assert not {core.where for core in wide} & {core.where for core in narrow}
+    assert (wide[13].where, narrow[13].where) == (
+        LogicalCore(2, 13, 3, 1),
+        LogicalCore(1, 13, 1, 5),
+    )
+
+
 def test_a_runtime_in_error_leaves_no_false_zero() -> None:
     """Where one runtime's cores are unknown, another's zero is not the core's."""
     document = json.loads(text("A02"))

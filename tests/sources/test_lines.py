@@ -201,6 +201,18 @@ def test_a_fifo_outlives_its_writers(tmp_path: Path) -> None:
     source.close()
 
 
+def test_a_terminal_that_went_away_is_an_error() -> None:
+    """EIO ends the source, and says so."""
+    ours, theirs = os.openpty()
+    os.close(theirs)
+    source = PipeLines(ours, "terminal")
+    assert source.poll(MANY) == []
+    assert source.ended
+    assert "Input/output error" in source.error
+    assert source.counts.errors == 1
+    source.close()
+
+
 def test_a_pseudo_terminal_is_read_like_a_pipe() -> None:
     """Somebody may paste a log into the terminal."""
     ours, theirs = os.openpty()

@@ -10,10 +10,11 @@ import pytest
 
 from neuron_observer.clock import ManualClock
 from neuron_observer.sources.child import Children
-from neuron_observer.sources.follow import ChildLines
+from neuron_observer.sources.follow import ChildLines, follow_journal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 MANY = 1000
 PATIENCE = 20_000  # milliseconds that a child may take to print
@@ -144,4 +145,21 @@ def test_no_second_child_beside_one_that_cannot_be_killed(clock: ManualClock) ->
     children._left[0].kill()
     children._left[0].wait()
     assert children.left == 0
+    source.close()
+
+
+def test_the_journal_is_read_by_its_own_tool(
+    clock: ManualClock,
+    children: Children,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The kernel's messages of this boot as JSON, followed; here by a tool that shows its call."""
+    tool = tmp_path / "journalctl"
+    tool.write_text('#!/bin/sh\necho "$@"\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    source = follow_journal(clock, children)
+    (call,) = until_gone(source)
+    assert set(call.split()) == {b"--dmesg", b"--output=json", b"--follow", b"--no-tail"}
     source.close()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from neuron_observer.errors import InputError
 from neuron_observer.sources.listing import ListingFs
 from tests.conftest import TREES, tree_file
 
@@ -86,3 +87,27 @@ def test_stdout(call: Callable[..., Result]) -> None:
     found = call("capture", "-o", "-", "--host-root", str(TREES / "trn2.3xlarge-2.30.2-busy.tsv"))
     assert found.out.startswith("#capture ")
     assert found.err == "-: 896 files read\n"
+
+
+def test_kernel_and_monitor_lines(tmp_path: Path, call: Callable[..., Result]) -> None:
+    """Lines of both logs are kept with their time, without names and ids."""
+    (tmp_path / "dev").mkdir()
+    line = "6,1,100,-;NEURON_HW_ERR=DMA_ERROR instance-id=i-0123456789abcdef0 hostname=abc nd-id=0"
+    (tmp_path / "dev/kmsg").write_text(f"{line}\n")
+    (tmp_path / "sys/module/neuron").mkdir(parents=True)
+    (tmp_path / "sys/module/neuron/version").write_text("2.30.2.0\n")
+    monitor = tmp_path / "monitor.ndjson"
+    monitor.write_text('{"instance_info": {"instance_name": "secret"}}\n')
+    file = tmp_path / "capture.tsv"
+    call("capture", "--host-root", str(tmp_path), "--monitor", str(monitor), "--output", str(file))
+    [one] = ListingFs.open(str(file)).listing.passes
+    assert one.kernel == ["6,1,100,-;NEURON_HW_ERR=DMA_ERROR instance-id=i-0 hostname=host nd-id=0"]
+    assert one.monitor == ['{"instance_info": {"instance_name": "x"}}']
+    call("capture", "--no-kernel-log", "--host-root", str(tmp_path), "--output", str(file))
+    assert ListingFs.open(str(file)).listing.passes[0].kernel == []
+
+
+def test_a_missing_monitor_file(tmp_path: Path, call: Callable[..., Result]) -> None:
+    """It is named, with the remedy."""
+    with pytest.raises(InputError, match="no such file"):
+        call("capture", "--monitor", "/no/such", "--host-root", str(tmp_path), "-o", "-")

@@ -177,6 +177,11 @@ def _device(of: Device, readings: dict[Place, dict[str, Any]]) -> dict[str, Any]
     }
 
 
+def _by_label(place: Place) -> tuple[str, int, int]:
+    device, core = place.device, place.core
+    return (place.label, -1 if device is None else device, -1 if core is None else core)
+
+
 def snapshot_document(frame: Frame, *, sources: bool = False) -> dict[str, Any]:
     """The whole document that `snapshot --format json` prints.
 
@@ -195,8 +200,13 @@ def snapshot_document(frame: Frame, *, sources: bool = False) -> dict[str, Any]:
         },
         "devices": [_device(device, readings) for device in snapshot.devices],
         "others": [
-            {"label": place.label, "device": place.device, "readings": readings[place]}
-            for place in sorted(place for place in readings if place.label)
+            {
+                "label": place.label,
+                "device": place.device,
+                "core": place.core,
+                "readings": readings[place],
+            }
+            for place in sorted((p for p in readings if p.label), key=_by_label)
         ],
         "events": [
             {"kind": event.kind, "at": instant(event.at), "message": event.message}

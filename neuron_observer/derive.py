@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from neuron_observer.catalogue import METRICS
+from neuron_observer.catalogue import METRICS, Kind
 from neuron_observer.catalogue.chips import CHIPS, LIVE_SINCE, parse_version
 from neuron_observer.model import Batch, Column, Layout, Missing, Place, Value, Why
 from neuron_observer.readings import columns, find, reading
@@ -245,18 +245,34 @@ def make_batch(collector: str, rows: dict[str, list[tuple[Place, Cell]]], read_a
     )
 
 
-def resets(previous: Snapshot, current: Snapshot) -> Iterator[tuple[str, Place, int, int]]:
-    """Counters that were reset: (metric, place, before, now). A wrap or a carry is no reset."""
-    for metric, spec in METRICS.items():
-        if spec.kind.value != "counter" or spec.heartbeat:
+class Fall(NamedTuple):
+    """A counter that shows less than before: it was reset."""
+
+    metric: str
+    place: Place
+    before: int
+    now: int
+
+
+def falls(before: Batch, now: Batch) -> Iterator[Fall]:
+    """Counters of a batch that fell since the batch before it; a wrap or a carry is no fall.
+
+    The kernel's own CPU times are left out: idle and iowait may go back (Documentation/proc).
+    """
+    changed = set(now.changed)
+    if not changed or before.layout is not now.layout:
+        return
+    for metric, column in now.layout.columns.items():
+        spec = METRICS[metric]
+        if spec.kind is not Kind.COUNTER or metric.startswith("host.cpu."):
             continue
         carry = _PE_CARRY if metric.startswith("core.pe_array.") else 0
-        for batch, place, now in columns(current.batches, metric):
-            found = find(previous.batches, metric, place)
-            if found is None:
+        for offset, place in enumerate(column.places):
+            row = column.start + offset
+            earlier, cell = before.cells[row], now.cells[row]
+            if not (isinstance(earlier, int) and isinstance(cell, int)):
                 continue
-            before = found[0].cells[found[1]]
-            if isinstance(now, int) and isinstance(before, int) and before - now > carry:
-                seconds = batch.read_at - found[0].read_at
-                if delta(spec, before, now, seconds).was_reset:
-                    yield metric, place, before, now
+            if row not in changed or earlier - cell <= carry:
+                continue
+            if delta(spec, earlier, cell, now.read_at - before.read_at).was_reset:
+                yield Fall(metric, place, earlier, cell)

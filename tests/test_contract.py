@@ -284,6 +284,7 @@ def test_what_belongs_to_no_device_is_in_the_document() -> None:
         {
             "label": "0000:cc:00.0",
             "device": None,
+            "core": None,
             "readings": {"pci.vendor": {"value": "0x1d0f", "age": 0.25}},
         }
     ]

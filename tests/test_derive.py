@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from neuron_observer.catalogue import METRICS
-from neuron_observer.derive import Change, Delta, change, delta, derive, make_batch, resets
+from neuron_observer.derive import Change, Delta, Fall, change, delta, derive, falls, make_batch
 from neuron_observer.model import (
     Cell,
     Core,
@@ -35,12 +35,12 @@ PLAIN = METRICS["core.inferences"]
 DENIED = Missing(Why.DENIED, "EACCES")
 SPACE = 1 << 64
 
-Cells = "Mapping[str, Cell | tuple[Cell, Cell]]"
+Cells: TypeAlias = "Mapping[str, Cell | tuple[Cell, ...]]"
 
 
 def snapshot(
     at: float,
-    cells: Mapping[str, Cell | tuple[Cell, ...]],
+    cells: Cells,
     *,
     driver: str | None = "2.30.2.0",
     name: str | None = "Trainium2",
@@ -69,8 +69,8 @@ def snapshot(
 
 
 def derived(
-    before: Mapping[str, Cell | tuple[Cell, ...]] | None,
-    now: Mapping[str, Cell | tuple[Cell, ...]],
+    before: Cells | None,
+    now: Cells,
     metric: str,
     *,
     seconds: float = 2.0,
@@ -105,15 +105,17 @@ STEPS = st.lists(
 
 
 @given(st.integers(0, 2**63), st.lists(STEPS, max_size=6))
-def test_an_increase_never_exceeds_the_truth(start: int, intervals: list[list[object]]) -> None:
+def test_an_increase_never_exceeds_the_truth(
+    start: int, intervals: list[list[tuple[bool, int]]]
+) -> None:
     """However often a counter is reset between two reads, what is counted truly happened."""
     counter = start
     for steps in intervals:
         before, truth, was_reset = counter, 0, False
-        for reset, increase in steps:  # type: ignore[misc]
-            counter = (0 if reset else counter) + increase  # type: ignore[has-type]
-            truth += increase  # type: ignore[has-type]
-            was_reset = was_reset or reset  # type: ignore[has-type]
+        for reset, increase in steps:
+            counter = (0 if reset else counter) + increase
+            truth += increase
+            was_reset = was_reset or reset
         found = delta(PLAIN, before, counter, 1.0)
         assert 0 <= found.increase <= truth
         if not was_reset:
@@ -325,10 +327,7 @@ def pe(matmul: int, weights: int, idle: int) -> dict[str, Cell]:
 def test_the_share_of_multiplying_cycles(driver: str | None) -> None:
     """Hardware counters: live on every driver."""
     found = derived(pe(0, 0, 0), pe(10, 20, 70), "core.matmul_share", driver=driver)
-    if driver is not None and driver >= "2.30":
-        assert value(found) == pytest.approx(0.1)
-    else:
-        assert value(found) == pytest.approx(0.1)
+    assert value(found) == pytest.approx(0.1)
 
 
 @given(*[st.integers(0, 2**63)] * 3, *[st.integers(0, 2**34)] * 3, st.integers(0, 11))
@@ -366,14 +365,14 @@ def test_no_cycles_no_share() -> None:
 
 def test_a_device_holds_what_its_cores_hold() -> None:
     """HBM in use is the sum; the capacity is the chip's."""
-    now: dict[str, Cell | tuple[Cell, ...]] = {"core.hbm.used": (3 * GIB, 4 * GIB)}
+    now: Cells = {"core.hbm.used": (3 * GIB, 4 * GIB)}
     assert value(derived(None, now, "device.hbm.used", place=Place(0))) == 7 * GIB
     assert value(derived(None, now, "device.hbm.capacity", place=Place(0))) == 96 * GIB
 
 
 def test_a_sum_with_a_missing_part_is_missing() -> None:
     """Half of it would be a wrong number; the reason is the part's."""
-    now: dict[str, Cell | tuple[Cell, ...]] = {"core.hbm.used": (3 * GIB, DENIED)}
+    now: Cells = {"core.hbm.used": (3 * GIB, DENIED)}
     assert derived(None, now, "device.hbm.used", place=Place(0)) == DENIED
 
 
@@ -455,26 +454,48 @@ def test_any_cells_derive(
                     assert cell >= 0
 
 
-# resets
+# falls
+
+
+def fallen(before: Cells, now: Cells, *, seconds: float = 1.0) -> list[Fall]:
+    """Which counters fell between two reads of one batch, every row of it changed."""
+    first = snapshot(1.0, before).batches[0]
+    second = snapshot(1.0 + seconds, now).batches[0]
+    second = second._replace(layout=first.layout, changed=tuple(range(len(second.cells))))
+    return list(falls(first, second))
 
 
 def test_a_counter_that_fell_is_told() -> None:
     """With where, before and now; counters that rose, stood still or are missing are not."""
-    before = {"core.inferences": (5, 5), "core.flops": 7, "core.model_loads": 3}
-    now = {"core.inferences": (4, 9), "core.flops": 7, "core.model_loads": DENIED}
-    found = list(resets(snapshot(1.0, before), snapshot(2.0, now)))
-    assert found == [("core.inferences", CORES[0], 5, 4)]
+    before: Cells = {"core.inferences": (5, 5), "core.flops": 7, "core.model_loads": 3}
+    now: Cells = {"core.inferences": (4, 9), "core.flops": 7, "core.model_loads": DENIED}
+    assert fallen(before, now) == [Fall("core.inferences", CORES[0], 5, 4)]
 
 
-def test_a_wrap_and_a_carry_are_no_resets() -> None:
+def test_a_wrap_and_a_carry_are_no_falls() -> None:
     """A counter of operations beyond 2⁶⁴, and cycles read at a carry, were cleared by nobody."""
     before = {"core.flops": SPACE - 5, **pe(2**40, 2**40, 2**40)}
     now = {"core.flops": 10**9, **pe(2**40 + 5, 2**40 - 2**32 + 5, 2**40 + 5)}
-    assert list(resets(snapshot(1.0, before), snapshot(2.0, now))) == []
+    assert fallen(before, now) == []
 
 
-def test_a_fall_of_used_memory_is_no_reset() -> None:
-    """Gauges go up and down; a heartbeat wraps."""
-    before = {"core.hbm.used": 5, "device.health.heartbeat": 255}
-    now = {"core.hbm.used": 4, "device.health.heartbeat": 0}
-    assert list(resets(snapshot(1.0, before), snapshot(2.0, now))) == []
+def test_a_clear_of_operations_or_cycles_is_a_fall() -> None:
+    """Far from the wrap, by more than a carry."""
+    name = "core.pe_array.row_group0.idle_cycles"
+    before, now = {"core.flops": 10**18, name: 2**40}, {"core.flops": 0, name: 5}
+    assert {fall.metric for fall in fallen(before, now)} == {"core.flops", name}
+
+
+def test_a_fall_of_used_memory_is_no_fall() -> None:
+    """Gauges go up and down; a heartbeat wraps; idle time of the processor may go back."""
+    before = {"core.hbm.used": 5, "device.health.heartbeat": 255, "host.cpu.idle": 9}
+    now = {"core.hbm.used": 4, "device.health.heartbeat": 0, "host.cpu.idle": 8}
+    assert fallen(before, now) == []
+
+
+def test_another_layout_or_nothing_changed_is_no_fall() -> None:
+    """Rows of another layout are other counters; what did not change did not fall."""
+    first = snapshot(1.0, {"core.inferences": 5}).batches[0]
+    second = snapshot(2.0, {"core.inferences": 4}).batches[0]
+    assert list(falls(first, second._replace(changed=(0, 1)))) == []
+    assert list(falls(first, second._replace(layout=first.layout))) == []

@@ -186,7 +186,7 @@ HOST_METRICS: tuple[MetricSpec, ...] = (
         "btime",
         Kind.GAUGE,
         "When the kernel booted, seconds since 1970",
-        unit="seconds",
+        unit="s since 1970",
         family="boot_time_seconds",
     ),
     *(

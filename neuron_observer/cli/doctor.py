@@ -13,7 +13,8 @@ from neuron_observer.doctor import examine, is_neuron_host
 from neuron_observer.observer import read_once
 
 if TYPE_CHECKING:
-    from neuron_observer.doctor import Gap, Note, Report
+    from neuron_observer.doctor import Gap, Report
+    from neuron_observer.doctor.surroundings import Note
 
 _SHOWN = 6
 
@@ -66,7 +67,7 @@ def _lines(report: Report) -> list[str]:
 
 
 def _note(note: Note) -> str:
-    mark = "PROBLEM" if note.problem else "ok     "
+    mark = "PROBLEM" if note.problem else "note   " if note.remedy else "ok     "
     remedy = f"\n             → {note.remedy}" if note.remedy else ""
     return f"{mark}  {note.topic}: {note.text}{remedy}"
 

@@ -46,7 +46,7 @@ def _identity(name: str, path: str, text: str, form: str = "word", **known: obje
         help=text,
         sources=(Source("device", path, form, **known),),  # type: ignore[arg-type]
         lane="firmware" if form in ("serial", "firmware") else "slow",
-        family="device_info",
+        family="device_identity_info",  # neuron_device_info is another exporter's
         detail="device",
     )
 

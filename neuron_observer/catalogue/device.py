@@ -135,7 +135,9 @@ def _power_part(
             ),
         ),
         lane="slow",
-        family="device_power_utilization_ratio" if ratio else f"device_power_{part}",
+        family="device_power_utilization_ratio"
+        if ratio
+        else f"device_power_{part}" + ("_seconds" if part == "epoch" else ""),
         labels=(("statistic", part),) if ratio else (),
         scale=0.01 if ratio else 1.0,
         detail="device",

@@ -1,0 +1,1 @@
+"""Text into values: total functions without I/O."""

@@ -13,6 +13,7 @@ A file is a mapping with `defaults` (any keys of a row) and `patterns` (a list o
     code          NRT status that the line stands for
     blames_hardware    default: true for hw_fault only
     weak          the line follows from a cause that stands elsewhere; it never leads
+    excuses       this line right beside one of that finding makes the other one harmless
     ours          our own sysfs reads can cause the line; it is no evidence of anything
     fact          {grade: source | document | capture | inferred, source: where that stands}
 
@@ -73,6 +74,7 @@ class Pattern:
     code: str | None = None
     blames_hardware: bool = False
     weak: bool = False
+    excuses: str | None = None
     ours: bool = False
 
 
@@ -198,6 +200,7 @@ class _Reader:
             "finding": lambda: self.text(node, key),
             "meaning": lambda: self.text(node, key),
             "code": lambda: self.text(node, key),
+            "excuses": lambda: self.text(node, key),
             "match": lambda: self.texts(node, key, self.expression),
             "confirm_by": lambda: self.texts(node, key, self.text),
             "where": lambda: self.choice(node, key, get_args(Where)),

@@ -1,1 +1,1 @@
-"""Text into values: total functions without I/O."""
+"""Text → value: total functions without I/O; what is no value becomes a `Missing`."""

@@ -235,7 +235,7 @@ def _number(entry: dict[str, Any], key: str) -> int | None:
 _PRIORITY = re.compile(r"<(\d{1,4})>")
 _DMESG_X = re.compile(rf"({'|'.join(FACILITIES)}|\w{{3,8}})\s*:({'|'.join(LEVELS)})\s*:\s")
 _SYSLOG = re.compile(r"(\S+) ([^\s:\[\]]{1,64})(?:\[(\d{1,10})\])?: ")
-_KERNEL = re.compile(r"(?:(\S+) )?kernel: ")
+_KERNEL_HEADER = re.compile(r"(?:(\S+) )?kernel: ")
 _CALLER = re.compile(r"\[\s*([TC]\d{1,10})\] ?")
 
 
@@ -285,7 +285,7 @@ def _take_stamp(text: str, stamp: Stamp | None, parts: dict[str, Any]) -> str:
 
 def _take_header(text: str, stamp: Stamp | None, parts: dict[str, Any]) -> str:
     """Take `host program[pid]: ` where a syslog stamp stands before it, or `kernel: ` anywhere."""
-    kernel = _KERNEL.match(text)
+    kernel = _KERNEL_HEADER.match(text)
     if kernel and (stamp or not kernel[1]):
         parts["host"], parts["identifier"] = kernel[1], "kernel"
         return text[kernel.end() :]

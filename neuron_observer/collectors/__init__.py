@@ -1,0 +1,1 @@
+"""From sources to batches of readings; one module a subject."""

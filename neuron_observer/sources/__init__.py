@@ -1,0 +1,1 @@
+"""Bytes and lines of the host: read-only, bounded, without meaning."""

@@ -93,20 +93,23 @@ class Matcher:
         self._gate = re.compile(_trie({_rarest(word) for word in anchors}))
         self._shapes: dict[bytes, tuple[_Expression, ...]] = {}
 
-    def scan(self, block: bytes) -> Iterator[Hit]:
-        """Every line of `block` that holds an anchor, in order."""
-        at = 0
-        while found := self._gate.search(block, at):
+    def scan(self, block: bytes, begin: int = 0, until: int | None = None) -> Iterator[Hit]:
+        """Every line of `block` that holds an anchor between `begin` and `until`, in order.
+
+        What stands before `begin` was searched with the block before and is only looked back at.
+        """
+        at, until = begin, len(block) if until is None else until
+        while found := self._gate.search(block, at, until):
             here = found.start()
-            start = block.rfind(b"\n", at, here) + 1 or at
             end = block.find(b"\n", here)
-            end = len(block) if end < 0 else end
-            window = max(start, here - LINE_LIMIT // 2)
-            end = min(end, here + LINE_LIMIT)
-            text = block[window:end]
+            end = min(len(block) if end < 0 else end, here + LINE_LIMIT)
+            start = max(block.rfind(b"\n", 0, here) + 1, here - LINE_LIMIT // 2)
+            text = block[start:end]
             matches = self.match(text)
+            if start < at:
+                matches = tuple(match for match in matches if match.found.end() > at - start)
             if matches or is_novel(text):
-                yield Hit(window, text, matches, not matches)
+                yield Hit(start, text, matches, not matches)
             at = max(end, here + 1)
 
     def match(self, line: bytes) -> tuple[Match, ...]:

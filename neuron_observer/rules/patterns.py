@@ -4,7 +4,8 @@ A file is a mapping with `defaults` (any keys of a row) and `patterns` (a list o
 
     id            name of the row, unique over all files
     match         one regular expression or a list; searched, never anchored, ASCII
-    where         kernel | runtime | host: who writes such a line
+    where         kernel | runtime | host: who writes such a line; or monitor | listing: a report
+                  of neuron-monitor or neuron-ls says so (such a row has no expression)
     verdict       hw_fault | suspect | victim | app_error | capacity | benign | info
     meaning       one sentence that a newcomer understands
     action        what to do (model.Action); severity, if it is not the verdict's usual one
@@ -37,15 +38,16 @@ if TYPE_CHECKING:
 
 SHIPPED = Path(__file__).parent / "patterns"
 
-Where: TypeAlias = Literal["kernel", "runtime", "host"]
+Where: TypeAlias = Literal["kernel", "runtime", "host", "monitor", "listing"]
 Class: TypeAlias = Literal[
     "hw_fault", "suspect", "victim", "app_error", "capacity", "benign", "info"
 ]
 Grade: TypeAlias = Literal["source", "document", "capture", "inferred"]
 
+REPORTED = frozenset({"monitor", "listing"})
 QUIET = frozenset({"benign", "info"})
 _USUAL = {"hw_fault": Severity.CRITICAL, "benign": Severity.INFO, "info": Severity.INFO}
-_REQUIRED = ("id", "match", "where", "verdict", "meaning", "action", "fact")
+_REQUIRED = ("id", "where", "verdict", "meaning", "action", "fact")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,6 @@ class Pattern:
     """One row: a message and what it means."""
 
     id: str
-    match: tuple[str, ...]
     where: Where
     verdict: Class
     meaning: str
@@ -69,6 +70,7 @@ class Pattern:
     fact: Fact
     severity: Severity
     finding: str
+    match: tuple[str, ...] = ()
     if_confirmed: Action | None = None
     confirm_by: tuple[str, ...] = ()
     code: str | None = None
@@ -76,6 +78,16 @@ class Pattern:
     weak: bool = False
     excuses: str | None = None
     ours: bool = False
+
+    @property
+    def quiet(self) -> bool:
+        """Whether the line is normal, or documented noise."""
+        return self.verdict in QUIET
+
+    @property
+    def shadow(self) -> bool:
+        """Whether the row rests on an inferred fact, so that it is shown and never counted."""
+        return self.fact.grade == "inferred"
 
 
 def load(paths: Iterable[Path] | None = None) -> tuple[Pattern, ...]:
@@ -219,7 +231,9 @@ class _Reader:
 
     def check(self, row: Pattern, node: yaml.Node) -> None:
         """What must hold between the keys of a row."""
-        quiet = row.verdict in QUIET
+        if bool(row.match) == (row.where in REPORTED):
+            raise self.fail(f"where: {row.where} and the presence of match do not agree", node)
+        quiet = row.quiet
         if quiet and row.severity is not Severity.INFO:
             raise self.fail(f"a {row.verdict} line never has severity {row.severity.value}", node)
         if quiet and row.action not in {Action.NONE, Action.WATCH}:

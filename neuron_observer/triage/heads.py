@@ -1,0 +1,89 @@
+"""What stands around a message in a line: when, on which node, by which process it was written."""
+
+from __future__ import annotations
+
+import json
+import re
+from calendar import timegm
+from typing import NamedTuple
+
+from neuron_observer.parsers import kmsg
+from neuron_observer.parsers.stamps import MONTHS
+
+# the runtime's own: `2025-Jan-03 21:00:33.247541 13423:13423 ERROR   NRT:nrt_close   …`
+_RUNTIME = re.compile(
+    rb"(?:(\d{4})-([A-Z][a-z]{2})-(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{1,9}))?"
+    rb"(?: {1,6}|\b)(\d{1,10}):\d{1,10} {1,8}(?:\[\d+\] |(?:ERROR|WARN|INFO|FATAL|DEBUG|TRACE) )"
+)
+_HOST = rb"([A-Za-z][\w-]*[\d-][\w.-]*)"
+_PREFIX = re.compile(rb"\s*\[?" + _HOST + rb"\]?(?: +(?:kernel|runtime) ?)?: ")
+_NO_HOST = re.compile(rb"(?:rank|nd|nc|worker_rank|local_rank)[-_]?\d", re.IGNORECASE)
+_TEXT_KEYS = ("MESSAGE", "log", "message", "msg", "line")
+_NODE_KEYS = ("_HOSTNAME", "hostname", "host", "node")
+
+
+class Head(NamedTuple):
+    """Who wrote a line and when; None where the line does not tell."""
+
+    node: str | None = None
+    at: float | None = None  # wall clock
+    pid: int | None = None
+    by_kernel: bool | None = None  # False: a process wrote it into the kernel log
+
+
+def unwrap(line: bytes) -> bytes | None:
+    """The message inside a line of JSON (a journal's, a container runtime's); None if it is none."""
+    start = line.find(b"{")
+    if start < 0 or start > 64 or b'":' not in line:
+        return None
+    record = kmsg.parse_journal(line[start:])
+    if record:
+        return record.message.encode("utf-8", "backslashreplace")
+    entry = _entry(line[start:])
+    text = next((entry[key] for key in _TEXT_KEYS if isinstance(entry.get(key), str)), None)
+    return None if text is None else text.encode("utf-8", "backslashreplace")
+
+
+def _entry(line: bytes) -> dict[str, object]:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return entry if isinstance(entry, dict) else {}
+
+
+def head(line: bytes, start: int) -> Head:
+    """The head of a message that starts at `start` in a line of text."""
+    record = kmsg.parse(line[: start + 1])
+    node, at, pid = record.host, record.wall, record.pid
+    before = line[:start]
+    for found in _RUNTIME.finditer(before):  # the last one: lines of processes get mixed
+        pid = int(found[8])
+        at = _moment(found) or at
+    if node is None:
+        prefix = _PREFIX.match(before)
+        if prefix and not _NO_HOST.match(prefix[1]):
+            node = prefix[1].decode()
+    return Head(node, at, pid, record.from_kernel)
+
+
+def head_of_json(line: bytes) -> Head:
+    """The head of a line of JSON."""
+    start = line.find(b"{")
+    record = kmsg.parse_journal(line[start:])
+    if record:
+        return Head(record.host, record.wall, record.pid, record.from_kernel)
+    entry = _entry(line[start:])
+    node = next((entry[key] for key in _NODE_KEYS if isinstance(entry.get(key), str)), None)
+    return Head(node if isinstance(node, str) else None)
+
+
+def _moment(found: re.Match[bytes]) -> float | None:
+    if not found[1]:
+        return None
+    month = found[2].decode().lower()
+    if month not in MONTHS:
+        return None
+    day, hour, minute, second = (int(found[group]) for group in (3, 4, 5, 6))
+    whole = timegm((int(found[1]), MONTHS.index(month) + 1, day, hour, minute, second))
+    return whole + float(b"0." + found[7])

@@ -11,7 +11,9 @@ from neuron_observer import __version__
 from neuron_observer.errors import ExitCode, ObserverError
 
 # verb → (module, first line of help); help needs no import of the module
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str]] = {
+    "triage": ("neuron_observer.cli.triage", "Say what a log means and what to do about it."),
+}
 
 
 class LazyGroup(click.Group):

@@ -1,4 +1,4 @@
-"""Lines folded into facts: equal messages of one place are one fact, however many lines there are."""
+"""Lines folded into facts: equal messages of one place are one fact, however often they come."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ class Sighting(NamedTuple):
     core: int | None = None
     code: str | None = None
     fields: dict[str, Scalar] = {}  # noqa: RUF012 - a NamedTuple's default, never changed
+    start: int = 0  # where the message begins in `text`
 
 
 @dataclass(slots=True)
@@ -57,6 +58,7 @@ class Fact:
     by_kernel: bool | None
     fields: dict[str, Scalar]
     order: int  # how many facts were there before it
+    said: str = ""  # the message without what stands before it
     count: int = 0
     excused: int = 0
     last_line: int = 0
@@ -129,7 +131,7 @@ class Folder:
             fact = self.facts[key] = Fact(
                 seen.pattern, seen.source, seen.head.node, seen.device, seen.core, seen.code,
                 seen.line, seen.text[:TEXT], seen.head.at, seen.head.by_kernel,
-                dict(seen.fields), len(self.facts),
+                dict(seen.fields), len(self.facts), seen.text[seen.start :][:TEXT],
             )  # fmt: skip
         return fact
 

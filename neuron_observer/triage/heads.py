@@ -32,7 +32,7 @@ class Head(NamedTuple):
 
 
 def unwrap(line: bytes) -> bytes | None:
-    """The message inside a line of JSON (a journal's, a container runtime's); None if it is none."""
+    """The message in a line of JSON (a journal's, a container runtime's); None if it is none."""
     start = line.find(b"{")
     if start < 0 or start > 64 or b'":' not in line:
         return None
@@ -40,8 +40,12 @@ def unwrap(line: bytes) -> bytes | None:
     if record:
         return record.message.encode("utf-8", "backslashreplace")
     entry = _entry(line[start:])
-    text = next((entry[key] for key in _TEXT_KEYS if isinstance(entry.get(key), str)), None)
+    text = _first_text(entry, _TEXT_KEYS)
     return None if text is None else text.encode("utf-8", "backslashreplace")
+
+
+def _first_text(entry: dict[str, object], keys: tuple[str, ...]) -> str | None:
+    return next((value for key in keys if isinstance(value := entry.get(key), str)), None)
 
 
 def _entry(line: bytes) -> dict[str, object]:
@@ -73,9 +77,7 @@ def head_of_json(line: bytes) -> Head:
     record = kmsg.parse_journal(line[start:])
     if record:
         return Head(record.host, record.wall, record.pid, record.from_kernel)
-    entry = _entry(line[start:])
-    node = next((entry[key] for key in _NODE_KEYS if isinstance(entry.get(key), str)), None)
-    return Head(node if isinstance(node, str) else None)
+    return Head(_first_text(_entry(line[start:]), _NODE_KEYS))
 
 
 def _moment(found: re.Match[bytes]) -> float | None:

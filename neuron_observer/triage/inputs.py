@@ -22,7 +22,11 @@ _ANSI = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)
 
 # files that are no text: how they begin, what they are, what to do
 _MAGIC: tuple[tuple[bytes, str, str], ...] = (
-    (b"LPKSHHRH", "a binary journal", "journalctl --file {name} -o json | neuron-observer triage -"),
+    (
+        b"LPKSHHRH",
+        "a binary journal",
+        "journalctl --file {name} -o json | neuron-observer triage -",
+    ),
     (b"\xfd7zXZ\0", "compressed with xz", "xzcat {name} | neuron-observer triage -"),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd", "zstdcat {name} | neuron-observer triage -"),
     (b"BZh", "compressed with bzip2", "bzcat {name} | neuron-observer triage -"),
@@ -158,7 +162,9 @@ def _binary(head: bytes) -> bool:
     """Whether it is no text: logs may hold stray bytes and runs of NUL, but mostly letters."""
     if not head or _utf16(head):
         return False
-    control = len(head) - len(head.translate(None, bytes((*range(9), *range(14, 27), *range(28, 32), 127))))
+    control = len(head) - len(
+        head.translate(None, bytes((*range(9), *range(14, 27), *range(28, 32), 127)))
+    )
     return control - head.count(0) > len(head) // 20 or head.count(0) > len(head) * 9 // 10
 
 

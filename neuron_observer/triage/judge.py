@@ -32,23 +32,16 @@ _NOT_COVERED = (
 )
 
 
-def findings(causes: Sequence[Cause], inputs: Sequence[Input]) -> list[Finding]:
-    """Findings, the one to act on first: hardware faults, other causes by time, victims, notes."""
-    ordered = sorted(causes, key=_order)
-    return [_finding(cause, inputs) for cause in ordered]
-
-
-def _order(cause: Cause) -> tuple[int, int, float, int, int]:
-    if not cause.counted:
-        rank = 3
-    else:
-        rank = {"hw_fault": 0, "victim": 2}.get(cause.lead.verdict, 1)
+def order(cause: Cause) -> tuple[int, int, float, int, int]:
+    """Sorts what to act on to the front: hardware faults, other causes by time, victims, notes."""
+    rank = {"hw_fault": 0, "victim": 2}.get(cause.lead.verdict, 1) if cause.counted else 3
     first = cause.first
     timed = first.at is not None
     return rank, not timed, first.at or 0.0, first.source, first.line
 
 
-def _finding(cause: Cause, inputs: Sequence[Input]) -> Finding:
+def finding(cause: Cause, inputs: Sequence[Input]) -> Finding:
+    """The finding that a cause makes."""
     lead = cause.lead
     severity, action = lead.severity, lead.action
     if lead.shadow or cause.culprit is not None:
@@ -57,7 +50,9 @@ def _finding(cause: Cause, inputs: Sequence[Input]) -> Finding:
         action = Action.NONE
     shown = sorted(cause.facts, key=lambda fact: (fact.source, fact.line))
     followers = [fact for follower in cause.follows for fact in follower.facts]
-    times = [at for fact in (*shown, *followers) for at in (fact.at, fact.last_at) if at is not None]
+    times = [
+        at for fact in (*shown, *followers) for at in (fact.at, fact.last_at) if at is not None
+    ]
     return Finding(
         id=cause.finding,
         entity=_entity(cause),
@@ -83,15 +78,22 @@ def _entity(cause: Cause) -> Entity:
         kind = "job"  # the node's own health is not in question
     elif cause.device is not None:
         kind = "device" if cause.core is None else "core"
-    serial = next((str(fact.fields["serial-num"]) for fact in cause.facts if "serial-num" in fact.fields), None)
+    serial = next(
+        (str(fact.fields["serial-num"]) for fact in cause.facts if "serial-num" in fact.fields),
+        None,
+    )
     return Entity(kind, node=cause.node, device=cause.device, core=cause.core, serial=serial)
 
 
 def _message(cause: Cause, inputs: Sequence[Input]) -> str:
     parts = [cause.lead.meaning]
     if cause.culprit is not None:
-        parts = [f"Waited for {place(cause.culprit, inputs)}, where the cause is; not at fault itself."]
-    holders = sorted({str(f.fields["pid"]) for f in cause.facts if f.pattern.id.startswith("listing-held")})
+        parts = [
+            f"Waited for {place(cause.culprit, inputs)}, where the cause is; not at fault itself."
+        ]
+    holders = sorted(
+        {str(f.fields["pid"]) for f in cause.facts if f.pattern.id.startswith("listing-held")}
+    )
     if holders:
         parts.append(f"Core held by pid {', '.join(holders)}.")
     if cause.lead.shadow:
@@ -103,12 +105,19 @@ def _message(cause: Cause, inputs: Sequence[Input]) -> str:
 
 def place(cause: Cause, inputs: Sequence[Input]) -> str:
     """The node (else the input), device and core of a cause, in words."""
-    parts = [cause.node if cause.node is not None else f"the node of {inputs[cause.first.source].name}"]
+    parts = [cause.node if cause.node is not None else f"the node of {label(cause.first, inputs)}"]
     if cause.device is not None:
         parts.append(f"device {cause.device}")
     if cause.core is not None:
         parts.append(f"core {cause.core}")
     return ", ".join(parts)
+
+
+def label(fact: Fact, inputs: Sequence[Input]) -> str:
+    """The input of a fact, as short as it can be told from the others."""
+    name = inputs[fact.source].name
+    short = name.rsplit("/", 1)[-1]
+    return short if sum(source.name.endswith(f"/{short}") for source in inputs) < 2 else name
 
 
 def _evidence(fact: Fact, inputs: Sequence[Input], *, follows: bool) -> Evidence:
@@ -134,7 +143,9 @@ def _evidence(fact: Fact, inputs: Sequence[Input], *, follows: bool) -> Evidence
     )
 
 
-def verdict(found: Sequence[Finding], inputs: Sequence[Input], facts: int) -> tuple[Verdict, Coverage]:
+def verdict(
+    found: Sequence[Finding], inputs: Sequence[Input], facts: int
+) -> tuple[Verdict, Coverage]:
     """The verdict on what was handed over, and what it rests on.
 
     Nothing that is known, or an input that was not read to its end, cannot give HEALTHY.

@@ -82,7 +82,9 @@ class Reader:
         elif hit.matches:
             self._matches(hit.matches, number, None)
         elif hit.novel:
-            self._folder.add_novel(self._index, number, hit.text.decode("utf-8", "backslashreplace"))
+            self._folder.add_novel(
+                self._index, number, hit.text.decode("utf-8", "backslashreplace")
+            )
 
     def _repeated(self, match: Match, number: int) -> bool:
         pattern = match.pattern
@@ -92,17 +94,24 @@ class Reader:
     def _matches(self, matches: tuple[Match, ...], number: int, head: heads.Head | None) -> None:
         for match in matches:
             details = match.details()
-            line = match.found.string
+            line, start = match.found.string, match.found.start()
             self._source.kinds.add(_KINDS[match.pattern.where])
-            about = head or heads.head(line, match.found.start())
+            about = head or heads.head(line, start)
             if "hostname" in details.fields and about.node is None:
                 about = about._replace(node=details.fields["hostname"])
             self._folder.add(
                 Sighting(
-                    match.pattern, self._index, number,
-                    line.decode("utf-8", "backslashreplace").strip(), about,
-                    details.place.device, details.place.core, details.code, dict(details.fields),
-                )  # fmt: skip
+                    match.pattern,
+                    self._index,
+                    number,
+                    line.decode("utf-8", "backslashreplace"),
+                    about,
+                    details.place.device,
+                    details.place.core,
+                    details.code,
+                    dict(details.fields),
+                    len(line[:start].decode("utf-8", "backslashreplace")),
+                )
             )
 
     def _structure(self, found: Structure) -> None:

@@ -11,7 +11,7 @@ from neuron_observer.rules.patterns import load
 from neuron_observer.triage.causes import causes
 from neuron_observer.triage.facts import Folder
 from neuron_observer.triage.inputs import Input
-from neuron_observer.triage.judge import findings, verdict
+from neuron_observer.triage.judge import finding, order, verdict
 from neuron_observer.triage.reading import Reader
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def triage(
 def judge(folder: Folder, inputs: Sequence[Input]) -> Report:
     """The report on facts that were folded already."""
     facts = tuple(folder)
-    found = sorted_causes = causes(facts)
-    results = findings(sorted_causes, inputs)
+    found = sorted(causes(facts), key=order)
+    results = [finding(cause, inputs) for cause in found]
     outcome, coverage = verdict(results, inputs, len(facts))
     return Report(
         tuple(inputs), outcome, coverage, tuple(found), tuple(results), facts,
@@ -113,6 +113,8 @@ def _fact(fact: Fact, names: Sequence[str]) -> dict[str, Any]:
         "line": fact.line,
         "last_line": fact.last_line,
         "at": instant(fact.at),
+        "by_kernel": fact.by_kernel,
+        "pids": fact.pids,
         "text": fact.text,
         "fields": fact.fields,
         "ours": fact.pattern.ours,

@@ -99,7 +99,9 @@ def listing_sightings(
 def _holders(
     device: ListedDevice, where: Where, rows: Mapping[str, Pattern], head: Head
 ) -> Iterator[Sighting]:
-    cores = "-".join(str(core) for core in (device.core_ids or ())[:: max(1, len(device.core_ids or ()) - 1)])
+    cores = "-".join(
+        str(core) for core in (device.core_ids or ())[:: max(1, len(device.core_ids or ()) - 1)]
+    )
     for process in device.jobs:
         unseen = process.command is None
         row = rows["listing-held-unseen" if unseen else "listing-held"]
@@ -107,4 +109,6 @@ def _holders(
         fields: dict[str, Scalar] = {"pid": process.pid}
         if process.command:
             fields["command"] = process.command
-        yield Sighting(row, *where, text, head._replace(pid=process.pid), device.index, fields=fields)
+        yield Sighting(
+            row, *where, text, head._replace(pid=process.pid), device.index, fields=fields
+        )

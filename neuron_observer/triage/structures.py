@@ -1,4 +1,4 @@
-"""Reports inside a text: neuron-monitor's JSON and neuron-ls's tables and JSON, wherever they stand."""
+"""Reports inside a text: neuron-monitor's JSON, neuron-ls's tables and JSON, wherever they are."""
 
 from __future__ import annotations
 

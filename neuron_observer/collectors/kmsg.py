@@ -7,7 +7,8 @@ registers cause are marked `ours`, so that they are never evidence (architecture
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import deque
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from neuron_observer.model import Event, Place, Scalar
@@ -99,30 +100,24 @@ class LookBack:
     seconds: float | None = None  # None: all of this boot
 
 
-@dataclass(slots=True)
 class OwnReads:
-    """When we read firmware registers, on the clock of the records; bounded.
+    """When we read firmware registers, on the clock of the records; the last 256 reads.
 
     The kernel's log clock and CLOCK_MONOTONIC drift apart by up to seconds, and a timed-out read
-    prints after it began, so a window is widened by `slack` on both sides.
+    prints after it began, so a window is widened by `slack` seconds on both sides.
     """
 
-    slack: float = 2.0
-    most: int = 256
-    windows: list[tuple[float, float]] = field(default_factory=list)
+    def __init__(self, slack: float = 2.0, most: int = 256) -> None:
+        self._slack = slack
+        self._windows: deque[tuple[float, float]] = deque(maxlen=most)
 
     def add(self, begin: float, end: float) -> None:
-        """Note a read that ran from `begin` to `end`."""
-        if self.windows and begin <= self.windows[-1][1] + self.slack:
-            begin = min(begin, self.windows.pop()[0])
-        self.windows.append((begin, end))
-        del self.windows[: -self.most]
+        """Note a read that ran from `begin` to `end`; any thread may."""
+        self._windows.append((begin - self._slack, end + self._slack))
 
     def __call__(self, monotonic: float) -> bool:
         """Whether a record of this time may stem from one of our reads."""
-        return any(
-            begin - self.slack <= monotonic <= end + self.slack for begin, end in self.windows
-        )
+        return any(begin <= monotonic <= end for begin, end in list(self._windows))
 
 
 class KernelLogCollector:
@@ -169,7 +164,7 @@ class KernelLogCollector:
         ours = frozenset(at for at, record in enumerate(records) if self._is_ours(record))
         self._count(len(records), len(ours))
         events = tuple(self._events(records, ours, boot_time, now))
-        return KernelBatch(records, ours, events, self._counts, self._source.error)
+        return KernelBatch(records, ours, events, replace(self._counts), self._source.error)
 
     def _count(self, read: int, ours: int) -> None:
         source, counts = self._source.counts, self._counts
@@ -177,7 +172,7 @@ class KernelLogCollector:
         counts.ours += ours
         counts.dropped, counts.cut = source.dropped, source.cut
         counts.overruns = source.overruns
-        counts.lost = max(0, self._gaps - source.dropped - source.cut)
+        counts.lost = max(0, self._gaps - source.dropped)
 
     def _is_new(self, record: KernelRecord) -> bool:
         known, sequence = self._known, record.sequence

@@ -115,21 +115,23 @@ def _dictionary(lines: bytes, extra: bytes | None) -> Iterator[tuple[str, str]]:
             yield decode(unescape(key[1:])), decode(unescape(value))
 
 
-def is_dictionary(line: bytes) -> bool:
-    """Whether a line of a copied /dev/kmsg belongs to the record above it."""
-    return line.startswith(b" ") and b"=" in line
+_DICTIONARY = re.compile(rb" [A-Z_][A-Z0-9_]*=")
 
 
 def whole_records(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Join the dictionary lines of a copied /dev/kmsg to their record; other lines pass."""
     held: bytes | None = None
     for line in lines:
-        if held is not None and is_dictionary(line):
-            held += b"\n" + line
-            continue
         if held is not None:
+            if _DICTIONARY.match(line):
+                held += b"\n" + line
+                continue
             yield held
-        held = line
+            held = None
+        if _KMSG.match(line):
+            held = line
+        else:
+            yield line
     if held is not None:
         yield held
 

@@ -17,6 +17,7 @@ class Outcome(str, Enum):
     USAGE_ERROR = "usage error"
     TOOL_MISSING = "tool missing"
     BAD_OUTPUT = "bad output"
+    NO_ANSWER = "no answer in time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,5 +119,7 @@ def numa_node(text: str) -> int | None:
 
 
 def text(value: object) -> str | None:
-    """A text that says something; NA, empty and other types are None."""
-    return value if isinstance(value, str) and value not in ("", "NA") else None
+    """A printable text that says something; NA, empty and other types are None."""
+    if not isinstance(value, str) or value in ("", "NA"):
+        return None
+    return value.encode("utf-8", "backslashreplace").decode()

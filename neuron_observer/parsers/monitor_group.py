@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from neuron_observer.model import Cell, Missing, Why
@@ -11,7 +10,7 @@ from neuron_observer.model import Cell, Missing, Why
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-LARGEST = float(2**64)
+LARGEST = 2**64
 MAX_PERCENT = 100.5  # above is no rounding
 NO_VALUE = Missing(Why.NOT_YET, "null: no value in this period")
 
@@ -93,7 +92,7 @@ class Group:
             return value
         if isinstance(value, bool) or not isinstance(value, int | float):
             return Missing(Why.FAILED, f"{names[0]} is no number")
-        if not isfinite(value) or not 0 <= value < LARGEST:
+        if not 0 <= value < LARGEST:  # true of NaN and infinity too
             return Missing(Why.FAILED, f"{names[0]} is out of range")
         return value
 

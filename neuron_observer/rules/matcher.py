@@ -120,7 +120,7 @@ class Matcher:
         matches: list[Match] = []
         for expression in possible:
             found = expression.compiled.search(line)
-            if found and not _overlaps(found, matches):
+            if found and not (matches and _overlaps(found, matches)):
                 matches.append(Match(expression.pattern, found))
         if len(matches) > 1:
             matches.sort(key=lambda match: match.found.start())
@@ -155,7 +155,9 @@ class _Expression:
 
 def is_novel(line: bytes) -> bool:
     """Whether the driver or the runtime wrote the line (as an error), going by its form."""
-    return bool(_NOVEL_KERNEL.search(line) or _NOVEL_RUNTIME.search(line))
+    return bool(
+        _NOVEL_KERNEL.search(line) or _NOVEL_RUNTIME.search(line) or b"NEURON_HW_ERR" in line
+    )
 
 
 def _overlaps(found: re.Match[bytes], others: list[Match]) -> bool:

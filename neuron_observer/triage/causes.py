@@ -18,6 +18,7 @@ _VAGUE = {
     "hbm-uncorrectable": ("hbm-unrepairable", "hbm-repairable"),
     "hw-error": ("sram-uncorrectable", "hbm-unrepairable", "hbm-repairable", "dma-abort"),
 }
+_OF_A_DEVICE = frozenset({"hw_fault", "suspect"})
 _HUNG = "compute-hang"
 _ORDER = [Severity.INFO, Severity.WARNING, Severity.CRITICAL]
 
@@ -27,7 +28,6 @@ class Cause:
     """One thing that happened at one place: its facts, and what follows from it."""
 
     finding: str
-    node: str | None
     facts: list[Fact]
     follows: list[Cause] = field(default_factory=list)  # on the same node
     culprit: Cause | None = None  # for a victim: what it waited for, on another node
@@ -51,6 +51,21 @@ class Cause:
         )
 
     @property
+    def node(self) -> str | None:
+        """The node, if a fact names one."""
+        return next((fact.node for fact in self.facts if fact.node is not None), None)
+
+    @property
+    def sources(self) -> set[int]:
+        """The inputs that tell of it."""
+        return {fact.source for fact in self.facts}
+
+    @property
+    def kinds(self) -> set[str]:
+        """The kinds of input that tell of it."""
+        return {fact.kind for fact in self.facts}
+
+    @property
     def device(self) -> int | None:
         """The device, if its facts agree on one."""
         known = {fact.device for fact in self.facts} - {None}
@@ -59,8 +74,7 @@ class Cause:
     @property
     def core(self) -> int | None:
         """The core, if its facts agree on one."""
-        known = {fact.core for fact in self.facts if fact.device is not None or self.device is None}
-        known -= {None}
+        known = {fact.core for fact in self.facts} - {None}
         return known.pop() if len(known) == 1 else None
 
     @property
@@ -104,59 +118,45 @@ def _name_nodes(facts: Sequence[Fact]) -> None:
 
 
 def _grouped(facts: Iterable[Fact]) -> list[Cause]:
+    """One cause a finding and device; what a program does is one cause a node.
+
+    A message that names no device belongs to the one that another message of it names.
+    """
     groups: dict[tuple[object, ...], Cause] = {}
     loose: list[Fact] = []
     for fact in facts:
-        if fact.device is None and fact.core is None:
+        where = fact.device if fact.pattern.verdict in _OF_A_DEVICE else None
+        if where is None and fact.pattern.verdict in _OF_A_DEVICE:
             loose.append(fact)
             continue
-        key = (fact.pattern.finding, _place(fact), fact.device, fact.core)
-        groups.setdefault(key, Cause(fact.pattern.finding, fact.node, [])).facts.append(fact)
+        place = fact.node if fact.node is not None else fact.source
+        key = (fact.pattern.finding, place, where)
+        groups.setdefault(key, Cause(fact.pattern.finding, [])).facts.append(fact)
     found = list(groups.values())
-    _merge_coreless(found)
-    for fact in loose:  # the message names no place: it belongs to what happened there first
-        home = next((cause for cause in found if _same(cause, fact)), None)
+    for fact in loose:
+        alone = Cause(fact.pattern.finding, [fact])
+        home = next((cause for cause in found if _one(cause, alone)), None)
         if home is None:
-            home = Cause(fact.pattern.finding, fact.node, [])
-            found.append(home)
-        home.facts.append(fact)
-        home.node = home.node or fact.node
-    return found
+            found.append(alone)
+        else:
+            home.facts.append(fact)
+    return _views_joined(found)
 
 
-def _place(fact: Fact) -> object:
-    """The node, or the input where no line names a node."""
-    return fact.node if fact.node is not None else fact.source
+def _views_joined(found: list[Cause]) -> list[Cause]:
+    """The kernel log and the job's log of one node tell of one fault."""
+    kept: list[Cause] = []
+    for cause in found:
+        same = [other for other in kept if other.device == cause.device and _one(other, cause)]
+        if len(same) == 1:
+            same[0].facts.extend(cause.facts)
+        else:
+            kept.append(cause)
+    return kept
 
 
-def _merge_coreless(found: list[Cause]) -> None:
-    """`device 3` and `device 3 core 1` are one place, if only one core of it is named."""
-    for cause in list(found):
-        if cause.core is not None and cause.device is not None:
-            continue
-        others = [
-            other
-            for other in found
-            if other is not cause
-            and other.finding == cause.finding
-            and _place(other.facts[0]) == _place(cause.facts[0])
-            and (cause.device is None or other.device == cause.device)
-            and (cause.core is None or cause.device is None)
-            and other.device is not None
-        ]
-        if len(others) == 1:
-            others[0].facts.extend(cause.facts)
-            found.remove(cause)
-
-
-def _same(cause: Cause, fact: Fact) -> bool:
-    """Whether a fact without a place may belong to a cause: same finding, same or unknown node."""
-    if cause.finding != fact.pattern.finding:
-        return False
-    if cause.node is not None and fact.node is not None:
-        return cause.node == fact.node
-    here = {known.source for known in cause.facts}
-    return fact.source in here or fact.kind not in {known.kind for known in cause.facts}
+def _one(cause: Cause, other: Cause) -> bool:
+    return cause.finding == other.finding and near(cause, other)
 
 
 def _join_harmless(found: list[Cause], facts: Iterable[Fact]) -> None:
@@ -177,7 +177,7 @@ def _merge_vague(found: list[Cause]) -> None:
                     other
                     for other in found
                     if other.finding == finding
-                    and _near(other, cause)
+                    and near(other, cause)
                     and (cause.device is None or cause.device == other.device)
                 ),
                 None,
@@ -188,16 +188,21 @@ def _merge_vague(found: list[Cause]) -> None:
                 break
 
 
-def _near(one: Cause, other: Cause) -> bool:
-    """Whether two causes may be on the same node: named alike, or one of them not named."""
+def together(one: Cause, other: Cause) -> bool:
+    """Whether two causes are on the same node for sure: named alike, or told by one input."""
     if one.node is not None and other.node is not None:
         return one.node == other.node
-    sources = {fact.source for fact in one.facts} & {fact.source for fact in other.facts}
-    return bool(sources) or (
-        one.node is None
-        and other.node is None
-        and not {fact.kind for fact in one.facts} & {fact.kind for fact in other.facts}
-    )
+    return bool(one.sources & other.sources)
+
+
+def near(one: Cause, other: Cause) -> bool:
+    """Whether two causes may be on the same node.
+
+    Inputs of two kinds that do not both name their node may be two views of one node; two logs
+    of the same kind are of two nodes.
+    """
+    unnamed = one.node is None or other.node is None
+    return together(one, other) or (unnamed and not one.kinds & other.kinds)
 
 
 def _fold_followers(found: list[Cause]) -> list[Cause]:
@@ -223,17 +228,14 @@ def _root_order(cause: Cause) -> tuple[int, int, int]:
 
 
 def _follows(cause: Cause, root: Cause) -> bool:
-    if not _near(cause, root):
-        return False
-    if cause.weak:
-        return True
     kind, fault = cause.lead.verdict, root.lead.verdict
-    elsewhere = None not in {cause.device, root.device} and cause.device != root.device
-    if fault == "hw_fault":
-        return kind == "victim" or (kind == "suspect" and not elsewhere)
     if kind == "victim":
-        return fault in {"suspect", "app_error", "capacity"} and _before(root, cause)
-    return False
+        causes_it = fault == "hw_fault" or (fault != "victim" and _before(root, cause))
+        return causes_it and together(cause, root)
+    if cause.weak:
+        return near(cause, root)
+    elsewhere = None not in {cause.device, root.device} and cause.device != root.device
+    return kind == "suspect" and fault == "hw_fault" and not elsewhere and near(cause, root)
 
 
 def _before(one: Cause, other: Cause) -> bool:
@@ -252,5 +254,5 @@ def _find_culprits(found: list[Cause]) -> None:
         faults = [c for c in found if c.lead.verdict in {"app_error", "capacity"} and c.counted]
     if len({(fault.node, fault.first.source) for fault in faults}) == 1:
         for cause in found:
-            if cause.lead.verdict == "victim" and not _near(cause, faults[0]):
+            if cause.lead.verdict == "victim" and not together(cause, faults[0]):
                 cause.culprit = faults[0]

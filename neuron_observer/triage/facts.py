@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from neuron_observer.model import Action
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -33,13 +35,17 @@ class Sighting(NamedTuple):
     pattern: Pattern
     source: int  # index of the input
     line: int
-    text: str
+    text: bytes
     head: Head
     device: int | None = None
     core: int | None = None
     code: str | None = None
     fields: dict[str, Scalar] = {}  # noqa: RUF012 - a NamedTuple's default, never changed
     start: int = 0  # where the message begins in `text`
+
+    def words(self, start: int = 0) -> str:
+        """The text from `start` on, as far as it is kept."""
+        return self.text[start : start + TEXT].decode("utf-8", "backslashreplace").strip()
 
 
 @dataclass(slots=True)
@@ -69,6 +75,12 @@ class Fact:
     def kind(self) -> EvidenceKind:
         """What kind of evidence its lines are."""
         return _KINDS[self.pattern.where]
+
+    @property
+    def action(self) -> Action:
+        """What its lines ask for by themselves."""
+        excused = self.harmless and not self.pattern.quiet
+        return Action.WATCH if excused else self.pattern.action
 
     @property
     def harmless(self) -> bool:
@@ -130,20 +142,22 @@ class Folder:
         if fact is None:
             fact = self.facts[key] = Fact(
                 seen.pattern, seen.source, seen.head.node, seen.device, seen.core, seen.code,
-                seen.line, seen.text[:TEXT], seen.head.at, seen.head.by_kernel,
-                dict(seen.fields), len(self.facts), seen.text[seen.start :][:TEXT],
+                seen.line, seen.words(), seen.head.at, seen.head.by_kernel,
+                dict(seen.fields), len(self.facts), seen.words(seen.start),
             )  # fmt: skip
         return fact
 
     def _excuse(self, source: int, line: int, fact: Fact) -> None:
         """A line and the one that excuses it may stand in either order."""
         before_line, before = self._beside.get(source, (line - BESIDE - 1, fact))
-        if line - before_line <= BESIDE:
-            if fact.pattern.excuses and fact.pattern.excuses == before.pattern.finding:
-                before.excused += 1
-            elif before.pattern.excuses and before.pattern.excuses == fact.pattern.finding:
-                fact.excused += 1
         self._beside[source] = (line, fact)
+        if line - before_line > BESIDE:
+            return
+        for one, other in ((fact, before), (before, fact)):
+            if one.pattern.excuses is not None and one.pattern.excuses == other.pattern.finding:
+                other.excused += 1
+                del self._beside[source]  # one line excuses one
+                return
 
     def add_novel(self, source: int, line: int, text: str) -> None:
         """Count a line that nobody knows; lines that differ in digits only are one."""

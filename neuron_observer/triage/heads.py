@@ -17,7 +17,10 @@ _RUNTIME = re.compile(
 )
 _HOST = rb"([A-Za-z][\w-]*[\d-][\w.-]*)"
 _PREFIX = re.compile(rb"\s*\[?" + _HOST + rb"\]?(?: +(?:kernel|runtime) ?)?: ")
-_NO_HOST = re.compile(rb"(?:rank|nd|nc|worker_rank|local_rank)[-_]?\d", re.IGNORECASE)
+_NO_HOST = re.compile(
+    rb"(?:nd|nc)\d|.*rank|(?:lib|aws-|nrt|neuron|nccl|python|torch|pytorch|kernel)", re.IGNORECASE
+)
+_BARE = re.compile(rb"\[ *\d+\.\d+\] neuron:")  # of dmesg: seconds since boot, nothing else
 _TEXT_KEYS = ("MESSAGE", "log", "message", "msg", "line")
 _NODE_KEYS = ("_HOSTNAME", "hostname", "host", "node")
 
@@ -58,6 +61,8 @@ def _entry(line: bytes) -> dict[str, object]:
 
 def head(line: bytes, start: int) -> Head:
     """The head of a message that starts at `start` in a line of text."""
+    if _BARE.match(line):
+        return Head()
     record = kmsg.parse(line[: start + 1])
     node, at, pid = record.host, record.wall, record.pid
     before = line[:start]

@@ -104,13 +104,13 @@ class Reader:
                     match.pattern,
                     self._index,
                     number,
-                    line.decode("utf-8", "backslashreplace"),
+                    line,
                     about,
                     details.place.device,
                     details.place.core,
                     details.code,
                     dict(details.fields),
-                    len(line[:start].decode("utf-8", "backslashreplace")),
+                    start,
                 )
             )
 

@@ -117,6 +117,7 @@ def _fact(fact: Fact, names: Sequence[str]) -> dict[str, Any]:
         "pids": fact.pids,
         "text": fact.text,
         "fields": fact.fields,
+        "action": fact.action.value,
         "ours": fact.pattern.ours,
         "excused": fact.excused,
     }

@@ -46,7 +46,7 @@ def monitor_sightings(
     """What one report says; a group that is missing says nothing."""
     node = report.instance.get("instance_name") or report.instance.get("instance_id")
     head = Head(node=node)
-    yield Sighting(rows["monitor-healthy"], *where, "a report of neuron-monitor", head)
+    yield Sighting(rows["monitor-healthy"], *where, b"a report of neuron-monitor", head)
     if not isinstance(report.ecc, Missing):
         for device, counts in sorted(report.ecc.items()):
             for attribute, row, name in _ECC:
@@ -54,7 +54,7 @@ def monitor_sightings(
                 if count:
                     text = f"{name} of device {device} is {count}"
                     fields: dict[str, Scalar] = {name: count}
-                    yield Sighting(rows[row], *where, text, head, device, fields=fields)
+                    yield Sighting(rows[row], *where, text.encode(), head, device, fields=fields)
     if not isinstance(report.runtimes, Missing):
         for runtime in report.runtimes:
             yield from _runtime_sightings(runtime, where, rows, node)
@@ -70,7 +70,7 @@ def _runtime_sightings(
             count = _count(cells.get(name))
             if count:
                 text = f"{name} of process {runtime.pid} is {count} in one period"
-                yield Sighting(rows[row], *where, text, head, fields={name: count})
+                yield Sighting(rows[row], *where, text.encode(), head, fields={name: count})
 
 
 def _count(cell: Cell | None) -> int:
@@ -84,31 +84,29 @@ def listing_sightings(
     if listing.outcome is not Outcome.OK:
         return
     head = Head(node=listing.instance_id)
-    yield Sighting(
-        rows["listing-read"], *where, f"neuron-ls lists {len(listing.devices)} devices", head
-    )
+    text = f"neuron-ls lists {len(listing.devices)} devices"
+    yield Sighting(rows["listing-read"], *where, text.encode(), head)
     for device in listing.devices:
         yield from _holders(device, where, rows, head)
     indices = sorted(device.index for device in listing.devices)
     for before, after in pairwise(indices):
         for missing in range(before + 1, after):
             text = f"device {missing} is not listed, {before} and {after} are"
-            yield Sighting(rows["listing-gap"], *where, text, head, missing)
+            yield Sighting(rows["listing-gap"], *where, text.encode(), head, missing)
 
 
 def _holders(
     device: ListedDevice, where: Where, rows: Mapping[str, Pattern], head: Head
 ) -> Iterator[Sighting]:
-    cores = "-".join(
-        str(core) for core in (device.core_ids or ())[:: max(1, len(device.core_ids or ()) - 1)]
-    )
+    ids = device.core_ids or ()
+    cores = f"{ids[0]}-{ids[-1]}" if ids else "unknown"
     for process in device.jobs:
         unseen = process.command is None
         row = rows["listing-held-unseen" if unseen else "listing-held"]
-        text = f"device {device.index} (cores {cores or 'unknown'}) is held by pid {process.pid}"
+        text = f"device {device.index} (cores {cores}) is held by pid {process.pid}"
         fields: dict[str, Scalar] = {"pid": process.pid}
         if process.command:
             fields["command"] = process.command
         yield Sighting(
-            row, *where, text, head._replace(pid=process.pid), device.index, fields=fields
+            row, *where, text.encode(), head._replace(pid=process.pid), device.index, fields=fields
         )

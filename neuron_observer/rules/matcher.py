@@ -119,6 +119,8 @@ class Matcher:
             return ()
         matches: list[Match] = []
         for expression in possible:
+            if any(match.pattern is expression.pattern for match in matches):
+                continue
             found = expression.compiled.search(line)
             if found and not (matches and _overlaps(found, matches)):
                 matches.append(Match(expression.pattern, found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from neuron_observer.model import Severity
+from neuron_observer.model import Action, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -235,6 +235,9 @@ def _follows(cause: Cause, root: Cause) -> bool:
     if cause.weak:
         return near(cause, root)
     elsewhere = None not in {cause.device, root.device} and cause.device != root.device
+    if kind == fault == "hw_fault":  # what the replacement of the chip settles anyway
+        settled = (cause.lead.action, root.lead.action).count(Action.REPLACE_INSTANCE) == 1
+        return settled and root.device == cause.device is not None and near(cause, root)
     return kind == "suspect" and fault == "hw_fault" and not elsewhere and near(cause, root)
 
 

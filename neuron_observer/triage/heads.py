@@ -13,7 +13,8 @@ from neuron_observer.parsers.stamps import MONTHS
 # the runtime's own: `2025-Jan-03 21:00:33.247541 13423:13423 ERROR   NRT:nrt_close   …`
 _RUNTIME = re.compile(
     rb"(?:(\d{4})-([A-Z][a-z]{2})-(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{1,9}))?"
-    rb"(?: {1,6}|\b)(\d{1,10}):\d{1,10} {1,8}(?:\[\d+\] |(?:ERROR|WARN|INFO|FATAL|DEBUG|TRACE) )"
+    rb"(?: {1,6}|\b)(\d{1,10}):\d{1,10} {1,8}"
+    rb"(?:\[\d+\] |(?:ERROR|WARN|INFO|FATAL|DEBUG|TRACE) +(?:[A-Z]+:\w+ +)?)"
 )
 _HOST = rb"([A-Za-z][\w-]*[\d-][\w.-]*)"
 _PREFIX = re.compile(rb"\s*\[?" + _HOST + rb"\]?(?: +(?:kernel|runtime) ?)?: ")
@@ -32,6 +33,7 @@ class Head(NamedTuple):
     at: float | None = None  # wall clock
     pid: int | None = None
     by_kernel: bool | None = None  # False: a process wrote it into the kernel log
+    length: int = 0  # bytes of the line that belong to the head; 0 where the form is not known
 
 
 def unwrap(line: bytes) -> bytes | None:
@@ -65,15 +67,15 @@ def head(line: bytes, start: int) -> Head:
         return Head()
     record = kmsg.parse(line[: start + 1])
     node, at, pid = record.host, record.wall, record.pid
-    before = line[:start]
+    before, length = line[:start], 0
     for found in _RUNTIME.finditer(before):  # the last one: lines of processes get mixed
         pid = int(found[8])
-        at = _moment(found) or at
+        at, length = _moment(found) or at, found.end()
     if node is None:
         prefix = _PREFIX.match(before)
         if prefix and not _NO_HOST.match(prefix[1]):
             node = prefix[1].decode()
-    return Head(node, at, pid, record.from_kernel)
+    return Head(node, at, pid, record.from_kernel, length)
 
 
 def head_of_json(line: bytes) -> Head:

@@ -88,9 +88,8 @@ def _entity(cause: Cause) -> Entity:
 def _message(cause: Cause, inputs: Sequence[Input]) -> str:
     parts = [cause.lead.meaning]
     if cause.culprit is not None:
-        parts = [
-            f"Waited for {place(cause.culprit, inputs)}, where the cause most likely is; not at fault itself."
-        ]
+        there = place(cause.culprit, inputs)
+        parts = [f"Waited for {there}, where the cause most likely is; not at fault itself."]
     holders = sorted(
         {str(f.fields["pid"]) for f in cause.facts if f.pattern.id.startswith("listing-held")}
     )

@@ -110,7 +110,7 @@ class Reader:
                     details.place.core,
                     details.code,
                     dict(details.fields),
-                    start,
+                    about.length or start,
                 )
             )
 

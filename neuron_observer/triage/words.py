@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, NamedTuple
 
-from neuron_observer.contract import instant
+from neuron_observer.contract import EXIT_CODES, instant
 from neuron_observer.model import Action, Severity, Verdict
 from neuron_observer.triage.judge import label, place
 
@@ -184,10 +184,8 @@ def _sure(group: Group) -> str:
             kinds[_KIND[fact.kind]] = kinds.get(_KIND[fact.kind], 0) + fact.count
     said = " and ".join(f"{count} {_lines(count)} of {kind}" for kind, count in kinds.items())
     verb = "says" if sum(kinds.values()) == 1 else "say"
-    return (
-        f"Probable: {said} {verb} so. Lines can be wrong and any user can write one; no hardware "
-        "register was read."
-    )
+    doubt = " Lines can be wrong, and any user can write one; no hardware register was read."
+    return f"Probable: {said} {verb} so.{doubt if group.findings[0].blames_hardware else ''}"
 
 
 def _lines(count: int) -> str:
@@ -207,8 +205,8 @@ def _wrapped(paragraph: Iterator[tuple[str, str]], width: int) -> Iterator[str]:
 
 
 def _evidence(report: Report, width: int) -> list[str]:
-    facts = [fact for cause in report.causes for fact in cause.facts if not fact.harmless]
-    facts += [fact for c in report.causes for f in c.follows for fact in f.facts]
+    facts = [fact for cause in report.causes for fact in _in_order(cause)]
+    facts += [fact for cause in report.causes for f in cause.follows for fact in _in_order(f)]
     if not facts:
         return []
     lines = ["Evidence"]
@@ -216,6 +214,11 @@ def _evidence(report: Report, width: int) -> list[str]:
     if len(facts) > SHOWN:
         lines.append(f"  ... and {len(facts) - SHOWN} more kinds of line (--format json has them)")
     return [*lines, ""]
+
+
+def _in_order(cause: Cause) -> list[Fact]:
+    facts = (fact for fact in cause.facts if not fact.harmless)
+    return sorted(facts, key=lambda fact: (fact.source, fact.line))
 
 
 def _quoted(report: Report, fact: Fact, width: int) -> str:
@@ -270,7 +273,8 @@ def _inputs(report: Report, width: int) -> list[str]:
             "A log without a fault does not prove sound hardware: a memory error alone writes no\n"
             "kernel line. Run `neuron-observer check` on the node."
         )
-    return lines
+    verdict = report.verdict.value
+    return [*lines, f"Verdict: {verdict} (exit code {EXIT_CODES[verdict]})"]
 
 
 def _explained(report: Report, width: int) -> list[str]:

@@ -23,6 +23,8 @@ _SHAPES = 4096  # remembered shapes
 _ANCHOR_MIN = 4
 _PLACE_DIGITS = 3  # no machine has a thousand devices; `nd-id=4294967295` names none
 _DIGITS = b"0123456789"
+# capitals are rare in a log, then what English uses seldom; signs stand in every time stamp
+_RARE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZzqxjkvbwgypfmucdlhrsnioate_"
 
 # What nobody knows is *novel*: the driver's own lines, and error lines of the runtime.
 _NOVEL_ANCHORS = (b"neuron:", b"NEURON_HW_ERR", b"TDRV:", b"NMGR:", b"NRT:", b"ENC:", b"ENCD:")
@@ -263,12 +265,9 @@ def _closing(expression: str, at: int) -> int:
 
 
 def _rarest(word: bytes) -> bytes:
-    """The tail of an anchor that begins with its rarest character: it stops a search least often.
-
-    Capitals are rare in text; the rest is ordered by how often English uses it.
-    """
-    starts = range(max(1, len(word) - _ANCHOR_MIN))
-    return word[min(starts, key=lambda at: (b"zqxjkvbwgypfmucdlhrsnioate _".find(word[at]), at)) :]
+    """The tail of an anchor from its rarest character on: it stops a search least often."""
+    starts = range(len(word) - _ANCHOR_MIN + 1)
+    return word[min(starts, key=lambda at: (_RARE.find(word[at]) % 256, at)) :]
 
 
 def _trie(words: Iterable[bytes]) -> bytes:

@@ -96,21 +96,23 @@ class Matcher:
         self._shapes: dict[bytes, tuple[_Expression, ...]] = {}
 
     def scan(self, block: bytes, begin: int = 0, until: int | None = None) -> Iterator[Hit]:
-        """Every line of `block` that holds an anchor between `begin` and `until`, in order.
+        """Every line of `block` that holds a message, in order.
 
-        What stands before `begin` was searched with the block before and is only looked back at.
+        Messages that start before `begin` or from `until` on belong to the blocks beside; what
+        stands there is only looked at to tell the whole of a message.
         """
-        at, until = begin, len(block) if until is None else until
-        while found := self._gate.search(block, at, until):
+        until = len(block) if until is None else until
+        at = begin
+        while found := self._gate.search(block, at):
             here = found.start()
             end = block.find(b"\n", here)
             end = min(len(block) if end < 0 else end, here + LINE_LIMIT)
             start = max(block.rfind(b"\n", 0, here) + 1, here - LINE_LIMIT // 2)
             text = block[start:end]
             matches = self.match(text)
-            if start < at:
-                matches = tuple(match for match in matches if match.found.end() > at - start)
-            if matches or is_novel(text):
+            if start < at or end > until:
+                matches = _between(matches, begin - start, until - start, at - start)
+            if matches or (is_novel(text) and begin <= here < until):
                 yield Hit(start, text, matches, not matches)
             at = max(end, here + 1)
 
@@ -161,6 +163,15 @@ def is_novel(line: bytes) -> bool:
     """Whether the driver or the runtime wrote the line (as an error), going by its form."""
     return bool(
         _NOVEL_KERNEL.search(line) or _NOVEL_RUNTIME.search(line) or b"NEURON_HW_ERR" in line
+    )
+
+
+def _between(matches: Iterable[Match], begin: int, until: int, seen: int) -> tuple[Match, ...]:
+    """Those that start between two places and were not in the window that ended at `seen`."""
+    return tuple(
+        match
+        for match in matches
+        if begin <= match.found.start() < until and match.found.end() > seen
     )
 
 
@@ -217,7 +228,7 @@ def anchor(expression: str, row: str = "") -> bytes:
         escaped = _ESCAPED.match(expression, at)
         character = expression[at]
         if character == "|":
-            runs = [""]
+            runs, run = [""], ""
             break
         if character in "([":
             at = _closing(expression, at)

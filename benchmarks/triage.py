@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from neuron_observer.clock import SystemClock
 from neuron_observer.model import Action, Finding, Severity
+from neuron_observer.rules.matcher import Matcher
+from neuron_observer.rules.patterns import load
 from neuron_observer.triage.report import Report, triage
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ ACTIONS: dict[str, frozenset[Action]] = {
     "reload_driver_or_reboot": frozenset({Action.RELOAD_DRIVER, Action.REBOOT}),
 } | {action.value: frozenset({action}) for action in Action}
 
+MATCHER = Matcher(load())
 QUIET = frozenset({"benign", "info"})
 
 
@@ -76,7 +79,7 @@ class Score:
 def of_text(text: str | bytes) -> Report:
     """The report on a text."""
     data = text.encode() if isinstance(text, str) else text
-    return triage(["-"], streams={"-": io.BytesIO(data)})
+    return triage(["-"], streams={"-": io.BytesIO(data)}, matcher=MATCHER)
 
 
 def see(line: str, among: str | None = None) -> Seen:
@@ -153,7 +156,7 @@ def line_problems(row: dict[str, Any], seen: Seen) -> list[str]:
 
 def _cases() -> Iterator[tuple[str, bool]]:
     for path in sorted((*(CASES / "A").glob("A*"), *(CASES / "B").glob("B*"))):
-        report = triage([str(path)])
+        report = triage([str(path)], matcher=MATCHER)
         loud = [f for f in report.findings if f.severity is not Severity.INFO]
         hardware = any(f.blames_hardware for f in report.findings)
         no_device = path.name.startswith("B12")  # says that there is no device; a warning is right

@@ -84,7 +84,10 @@ _CORE_KEYS = ("nc-id", "nc_id", "core", "core-id", "core_id", "nc", "neuron-core
 
 
 class Matcher:
-    """Searches text for the given rows; rows that come first win where two overlap."""
+    """Searches text for the given rows; rows that come first win where two overlap.
+
+    Rows without an expression are not searched for, only kept in `patterns`.
+    """
 
     def __init__(self, patterns: Iterable[Pattern]) -> None:
         self.patterns = tuple(patterns)

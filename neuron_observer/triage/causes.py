@@ -147,12 +147,16 @@ def _views_joined(found: list[Cause]) -> list[Cause]:
     """The kernel log and the job's log of one node tell of one fault."""
     kept: list[Cause] = []
     for cause in found:
-        same = [other for other in kept if other.device == cause.device and _one(other, cause)]
+        same = [other for other in kept if _one(other, cause) and _no_clash(other, cause)]
         if len(same) == 1:
             same[0].facts.extend(cause.facts)
         else:
             kept.append(cause)
     return kept
+
+
+def _no_clash(cause: Cause, other: Cause) -> bool:
+    return None in {cause.device, other.device} or cause.device == other.device
 
 
 def _one(cause: Cause, other: Cause) -> bool:
@@ -234,11 +238,11 @@ def _follows(cause: Cause, root: Cause) -> bool:
         return causes_it and together(cause, root)
     if cause.weak:
         return near(cause, root)
-    elsewhere = None not in {cause.device, root.device} and cause.device != root.device
     if kind == fault == "hw_fault":  # what the replacement of the chip settles anyway
         settled = (cause.lead.action, root.lead.action).count(Action.REPLACE_INSTANCE) == 1
         return settled and root.device == cause.device is not None and near(cause, root)
-    return kind == "suspect" and fault == "hw_fault" and not elsewhere and near(cause, root)
+    same = _no_clash(cause, root) and near(cause, root)
+    return kind == "suspect" and fault == "hw_fault" and same
 
 
 def _before(one: Cause, other: Cause) -> bool:

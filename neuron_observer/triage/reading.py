@@ -19,26 +19,23 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from neuron_observer.rules.matcher import Hit, Match, Matcher
-    from neuron_observer.rules.patterns import Pattern
     from neuron_observer.triage.facts import Folder
     from neuron_observer.triage.inputs import Block, Input
     from neuron_observer.triage.structures import Structure
 
 _KINDS = {"kernel": "kernel log", "host": "kernel log", "runtime": "runtime log"}
 _BYTES = re.compile(rb'"MESSAGE" ?: ?\[[0-9, ]+\]')  # the journal's form of text with odd bytes
-_ODD = (b'"MESSAGE":[', b'"MESSAGE" : [')
+_ODD = (b'"MESSAGE":[', b'"MESSAGE": [', b'"MESSAGE" : [')
 
 
 class Reader:
     """Reads one input into a folder."""
 
-    def __init__(
-        self, source: Input, index: int, matcher: Matcher, rows: dict[str, Pattern], folder: Folder
-    ) -> None:
+    def __init__(self, source: Input, index: int, matcher: Matcher, folder: Folder) -> None:
         self._source = source
         self._index = index
         self._matcher = matcher
-        self._rows = rows
+        self._rows = {row.id: row for row in matcher.patterns}
         self._folder = folder
 
     def run(self, stream: BinaryIO | None = None) -> None:

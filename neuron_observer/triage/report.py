@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from neuron_observer.model import Coverage, Finding, Verdict
-    from neuron_observer.rules.patterns import Pattern
     from neuron_observer.triage.causes import Cause
     from neuron_observer.triage.facts import Fact, Novel
 
@@ -58,16 +57,13 @@ def triage(
     names: Sequence[str],
     *,
     streams: Mapping[str, BinaryIO] | None = None,
-    patterns: Sequence[Pattern] | None = None,
+    matcher: Matcher | None = None,
 ) -> Report:
     """Read the named files (a name in `streams` is read from there) and judge them."""
-    rows = tuple(load() if patterns is None else patterns)
-    matcher = Matcher(row for row in rows if row.match)
-    by_id = {row.id: row for row in rows}
+    matcher = matcher or Matcher(load())
     folder, inputs = Folder(), [Input(_name(name)) for name in names]
     for index, (name, source) in enumerate(zip(names, inputs, strict=True)):
-        reader = Reader(source, index, matcher, by_id, folder)
-        reader.run((streams or {}).get(name))
+        Reader(source, index, matcher, folder).run((streams or {}).get(name))
     return judge(folder, inputs)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neuron_observer.errors import ConfigError
@@ -14,7 +14,7 @@ from neuron_observer.rules.matcher import LINE_LIMIT, Matcher, anchor, whereabou
 from neuron_observer.rules.patterns import load
 
 PATTERNS = load()
-MATCHER = Matcher(pattern for pattern in PATTERNS if pattern.match)
+MATCHER = Matcher(PATTERNS)
 
 
 class Line(NamedTuple):
@@ -32,9 +32,12 @@ def _lines() -> list[Line]:
         if raw.startswith("#"):
             continue
         row, device, core, text = raw.split("\t", 3)
-        places = (None if word == "-" else int(word) for word in (device, core))
-        found.append(Line(row, *places, text.encode()))
+        found.append(Line(row, _number(device), _number(core), text.encode()))
     return found
+
+
+def _number(word: str) -> int | None:
+    return None if word == "-" else int(word)
 
 
 LINES = _lines()
@@ -101,6 +104,7 @@ def test_fields_of_a_hardware_error_are_kept() -> None:
     assert details.fields["serial-num"] == "00ab"
 
 
+@settings(deadline=None, max_examples=60)
 @given(
     kind=st.from_regex(r"[A-Z][A-Z_]{2,40}", fullmatch=True),
     before=st.sampled_from(["", " ", "kernel: ", "[ 12.5] ", "<3>", "x"]),
@@ -121,6 +125,7 @@ def test_any_kind_of_hardware_error(
     assert tuple(match.details().place) == (device, core)
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.lists(st.sampled_from([line.text for line in LINES] + [b"step 1", b""]), max_size=12))
 def test_a_block_gives_what_its_lines_give(lines: list[bytes]) -> None:
     """Searching a block finds what searching each of its lines finds, in order."""
@@ -129,14 +134,15 @@ def test_a_block_gives_what_its_lines_give(lines: list[bytes]) -> None:
     assert found == [match.pattern.id for line in lines for match in MATCHER.match(line)]
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.integers(1, 200), st.sampled_from([line for line in LINES if b"\\x" not in line.text]))
 def test_two_pieces_of_a_long_line(cut: int, line: Line) -> None:
     """A message is found once, wherever a long line is cut into two overlapping pieces."""
     block = b"x" * 3000 + b" " + line.text + b" " + b"y" * 3000
     until = 3001 + min(cut, len(line.text))
     overlap = block[until - 2048 :]
-    first = [h for h in MATCHER.scan(block[:until] + block[until : until + 2048], 0, until)]
-    second = [h for h in MATCHER.scan(overlap, 2048)]
+    first = list(MATCHER.scan(block[: until + 2048], 0, until))
+    second = list(MATCHER.scan(overlap, 2048))
     rows = [match.pattern.id for hit in (*first, *second) for match in hit.matches]
     assert rows.count(line.row) == 1
 
@@ -149,12 +155,14 @@ def test_a_line_is_looked_at_around_its_message_only() -> None:
     assert len(hit.text) <= 2 * LINE_LIMIT
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.text(max_size=200))
 def test_a_random_line_is_nothing(text: str) -> None:
     """A random line gets no verdict."""
     assert MATCHER.match(text.encode("utf-8", "surrogatepass")) == ()
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.binary(max_size=400))
 def test_random_bytes_are_nothing(data: bytes) -> None:
     """Random bytes get no verdict and raise nothing."""

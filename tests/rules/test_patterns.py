@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from neuron_observer.errors import ConfigError
 from neuron_observer.model import Action, Severity
 from neuron_observer.rules.patterns import REPORTED, SHIPPED, Pattern, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 GOOD = """\
 patterns:
@@ -95,7 +98,7 @@ def test_an_id_twice(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     """A file that cannot be read is an error that names it."""
-    with pytest.raises(ConfigError, match="absent.yaml"):
+    with pytest.raises(ConfigError, match=r"absent\.yaml"):
         load([tmp_path / "absent.yaml"])
 
 

@@ -13,7 +13,7 @@ import click
 from neuron_observer.contract import EXIT_CODES
 from neuron_observer.errors import InputError, UsageError
 from neuron_observer.triage.report import STDIN, Report, triage
-from neuron_observer.triage.words import text
+from neuron_observer.triage.words import headline, text
 
 _WIDEST = 120  # columns; longer lines are hard to read
 
@@ -45,7 +45,11 @@ def command(files: tuple[str, ...], form: str, *, explain: bool) -> int:
     report = triage(names, streams=streams)
     _must_have_read(report)
     if form == "json":
-        click.echo(json.dumps(report.document(), ensure_ascii=False, indent=1))
+        click.echo(
+            json.dumps(
+                {"summary": headline(report)} | report.document(), ensure_ascii=False, indent=1
+            )
+        )
     else:
         width = min(shutil.get_terminal_size((100, 24)).columns, _WIDEST)
         click.echo(text(report, width=width, explain=explain), nl=False)

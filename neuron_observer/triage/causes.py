@@ -34,7 +34,7 @@ class Cause:
 
     @property
     def lead(self) -> Pattern:
-        """The row that says most: not weak, most severe, seen first."""
+        """The row that says most: of this very finding, not weak, most severe, seen first."""
         return self.leading.pattern
 
     @property
@@ -44,6 +44,7 @@ class Cause:
             self.facts,
             key=lambda fact: (
                 fact.harmless,
+                fact.pattern.finding != self.finding,
                 fact.pattern.weak,
                 -_ORDER.index(fact.pattern.severity),
                 fact.order,
@@ -180,9 +181,7 @@ def _merge_vague(found: list[Cause]) -> None:
                 (
                     other
                     for other in found
-                    if other.finding == finding
-                    and near(other, cause)
-                    and (cause.device is None or cause.device == other.device)
+                    if other.finding == finding and near(other, cause) and _no_clash(other, cause)
                 ),
                 None,
             )
@@ -211,10 +210,10 @@ def near(one: Cause, other: Cause) -> bool:
 
 def _fold_followers(found: list[Cause]) -> list[Cause]:
     """What a fault makes happen on its own node is part of it: time-outs, tear-down, codes."""
-    roots = sorted((cause for cause in found if _is_root(cause)), key=_root_order)
-    kept = []
-    for cause in found:
-        root = next((root for root in roots if root is not cause and _follows(cause, root)), None)
+    kept: list[Cause] = []
+    for cause in sorted(found, key=_strength):
+        roots = (root for root in kept if root.counted and not root.weak)
+        root = next((root for root in roots if _follows(cause, root)), None)
         if root is None:
             kept.append(cause)
         else:
@@ -222,13 +221,11 @@ def _fold_followers(found: list[Cause]) -> list[Cause]:
     return kept
 
 
-def _is_root(cause: Cause) -> bool:
-    return cause.counted and not cause.weak
-
-
-def _root_order(cause: Cause) -> tuple[int, int, int]:
+def _strength(cause: Cause) -> tuple[bool, int, bool, int, int]:
+    """What can explain others comes first."""
     rank = {"hw_fault": 0, "victim": 2}.get(cause.lead.verdict, 1)
-    return rank, cause.first.source, cause.first.line
+    settles = cause.lead.action is Action.REPLACE_INSTANCE
+    return cause.weak, rank, not settles, cause.first.source, cause.first.line
 
 
 def _follows(cause: Cause, root: Cause) -> bool:
@@ -239,7 +236,7 @@ def _follows(cause: Cause, root: Cause) -> bool:
     if cause.weak:
         return near(cause, root)
     if kind == fault == "hw_fault":  # what the replacement of the chip settles anyway
-        settled = (cause.lead.action, root.lead.action).count(Action.REPLACE_INSTANCE) == 1
+        settled = root.lead.action is Action.REPLACE_INSTANCE is not cause.lead.action
         return settled and root.device == cause.device is not None and near(cause, root)
     same = _no_clash(cause, root) and near(cause, root)
     return kind == "suspect" and fault == "hw_fault" and same

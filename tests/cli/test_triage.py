@@ -47,7 +47,7 @@ def test_a_program_is_told_to_be_fixed() -> None:
     """The headline of a program's error says that the hardware is not blamed."""
     first = run(C06).stdout.decode().splitlines()[0]
     assert first == (
-        "FIX THE PROGRAM - out of bounds: device 0, core 0 (probable, hardware not blamed)"
+        "FIX THE PROGRAM - out of bounds: host0, device 0, core 0 (probable, hardware not blamed)"
     )
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from neuron_observer.model import Missing, Why
 
-
 if TYPE_CHECKING:
     from neuron_observer.model import Cell
     from neuron_observer.parsers.monitor_report import MonitorReport, Runtime

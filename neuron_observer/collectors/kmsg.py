@@ -9,10 +9,17 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from neuron_observer.model import Event, Place, Scalar
-from neuron_observer.parsers.kmsg import KernelRecord, join_pieces, parse, whole_records
+from neuron_observer.parsers.kmsg import (
+    KernelRecord,
+    is_dictionary,
+    join_pieces,
+    parse,
+    whole_records,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
     from neuron_observer.sources.lines import LineSource
 
 LIMIT = 20_000  # records a collection; the rest waits for the next
-BURST = 20  # events of one kind and place a collection; the rest is counted
+BURST = 20  # events of one kind and place a collection, and the latest; the rest is counted
 
 # What the driver prints when a read of a firmware register fails (driver 2.24.7 to 2.30.2:
 # neuron_sysfs_metrics.c, neuron_fw_io.c, neuron_power.c, neuron_dhal_v3.c, neuron_dhal_vc.c).
@@ -33,11 +40,13 @@ READ_LINES = (
     "failed to get api version from the device",
     "failed to get fw build from the device",
     "failed to read misc ram reg at offset",
-    "failed to read firmware api version",
+    "Failed to read firmware API version",
     "failed to read pe ",
     "seq: ",  # `seq: 3, cmd: 1 timed out`: the request below such a read
     "register read failure while reading",
 )
+
+_READ_HINTS = ("read ", "seq: ", "failed to get")  # one of them stands in each; fast to rule out
 
 
 class Classified(NamedTuple):
@@ -52,7 +61,7 @@ class Classified(NamedTuple):
 class Classify(Protocol):
     """The pattern matcher."""
 
-    def __call__(self, record: KernelRecord) -> Classified | None:
+    def __call__(self, record: KernelRecord, /) -> Classified | None:
         """The meaning of a record; None for a line that is of no interest."""
         ...
 
@@ -76,7 +85,7 @@ class KernelCounts:
     overruns: int = 0  # times the kernel lapped us
     skipped: int = 0  # older than the look-back or known from before
     ours: int = 0  # caused by our own reads
-    suppressed: int = 0  # events beyond the burst
+    suppressed: int = 0  # events between the burst and the latest of their kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +168,14 @@ class KernelLogCollector:
         if self._oldest is None and self._look_back.seconds is not None and boot_time is not None:
             self._oldest = now - boot_time - self._look_back.seconds
         lines = self._source.poll(self._limit)
-        parsed = (parse(line) for line in whole_records(lines))
-        records = tuple(join_pieces(record for record in parsed if self._is_new(record)))
+        if self._last is not None:  # the record of these went out with the last collection
+            lines = list(dropwhile(is_dictionary, lines))
+        parsed = map(parse, whole_records(lines))
+        records = tuple(join_pieces(filter(self._is_new, parsed)))
         ours = frozenset(at for at, record in enumerate(records) if self._is_ours(record))
         self._count(len(records), len(ours))
-        events = tuple(self._events(records, ours, boot_time, now))
+        found = self._events(records, ours, boot_time, now)
+        events = tuple(sorted(found, key=lambda event: event.at))
         return KernelBatch(records, ours, events, replace(self._counts), self._source.error)
 
     def _count(self, read: int, ours: int) -> None:
@@ -198,10 +210,9 @@ class KernelLogCollector:
         return self._oldest is not None and monotonic < self._oldest
 
     def _is_ours(self, record: KernelRecord) -> bool:
-        if self._own_read is None or record.monotonic is None:
-            return False
-        text = record.message.lower()
-        return any(part in text for part in READ_LINES) and self._own_read(record.monotonic)
+        return record.monotonic is not None and bool(
+            self._own_read and is_read_line(record.message) and self._own_read(record.monotonic)
+        )
 
     def _events(
         self,
@@ -212,19 +223,42 @@ class KernelLogCollector:
     ) -> Iterator[Event]:
         if self._classify is None:
             return
-        seen: dict[tuple[str, Place], int] = {}
+        first: dict[tuple[str, Place], int] = {}
+        latest: dict[tuple[str, Place], tuple[int, Classified]] = {}
         for at, record in enumerate(records):
             meaning = self._classify(record)
             if meaning is None:
                 continue
             key = (meaning.kind, meaning.place)
-            seen[key] = seen.get(key, 0) + 1
-            if seen[key] > BURST:
-                self._counts.suppressed += 1
-                continue
-            fields = meaning.fields | origin(record) | {"ours": int(at in ours)}
-            when = instant(record, boot_time, now)
-            yield Event(meaning.kind, meaning.place, when, meaning.message, fields)
+            first[key] = first.get(key, 0) + 1
+            if first[key] <= BURST:
+                yield _event(record, meaning, boot_time, now, ours=at in ours)
+            else:
+                self._counts.suppressed += key in latest
+                latest[key] = (at, meaning)
+        for at, meaning in latest.values():
+            yield _event(records[at], meaning, boot_time, now, ours=at in ours)
+
+
+def _event(
+    record: KernelRecord,
+    meaning: Classified,
+    boot_time: float | None,
+    now: float,
+    *,
+    ours: bool,
+) -> Event:
+    fields = meaning.fields | origin(record) | {"ours": int(ours)}
+    when = instant(record, boot_time, now)
+    return Event(meaning.kind, meaning.place, when, meaning.message, fields)
+
+
+def is_read_line(text: str) -> bool:
+    """Whether the driver prints such a line when a firmware register cannot be read."""
+    for hint in _READ_HINTS:
+        if hint in text:
+            return any(part in text for part in READ_LINES)
+    return False
 
 
 def instant(record: KernelRecord, boot_time: float | None, now: float) -> float:

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from neuron_observer.collectors.monitor_cores import CoreSample, samples
+from neuron_observer.collectors.monitor_groups import LONGEST_WAIT, PERIODS, GroupMemory
 from neuron_observer.model import Missing
 from neuron_observer.parsers.monitor import parse_report
 from neuron_observer.parsers.monitor_report import SHORTEST_PERIOD, Activity, rate
@@ -33,8 +34,6 @@ COMMAND = ("/opt/aws/neuron/bin/neuron-monitor",)  # not on the PATH of sudo and
 MAX_REPORT = 16 * 1024 * 1024  # bytes; a longer line is refused
 REPORTS = 64  # lines a collection
 DEFAULT_PERIOD = 5.0  # seconds, the tool's own default
-STALE_PERIODS = 2.0
-LONGEST_WAIT = 600.0  # seconds; whatever a report says of its period
 MAX_KEYS = 200  # unknown keys that are remembered
 SILENCE = 60.0  # seconds after which a child that prints nothing is replaced
 
@@ -129,6 +128,7 @@ class MonitorCollector:
         self._arrived: float | None = None
         self._period = DEFAULT_PERIOD
         self._totals: dict[int, RuntimeTotals] = {}
+        self._groups = GroupMemory()
         self._failed_groups: set[tuple[str, int | None]] = set()
 
     def pause(self) -> None:
@@ -164,7 +164,7 @@ class MonitorCollector:
     def _state(self, age: float | None) -> MonitorState:
         if self._report is None or age is None:
             return MonitorState.WAITING
-        if age > STALE_PERIODS * self._period:
+        if age > PERIODS * self._period:
             return MonitorState.STALE
         return {
             Activity.BUSY: MonitorState.BUSY,
@@ -178,8 +178,8 @@ class MonitorCollector:
             self._counts.bad += 1
             return
         self._counts.reports += 1
-        self._report = report
         self._arrived = self._clock.monotonic()
+        self._report = self._groups.complete(report, self._arrived)
         self._period = _period(report)
         self._note_keys(report)
         self._note_errors(report)

@@ -39,8 +39,10 @@ def match(text: str, *, year: int | None = None) -> Stamp | None:
 
     `year` completes `Nov 23 22:35:01`; without it such a stamp has no `wall`.
     """
-    if text.startswith("["):
+    if text[:1] == "[":
         return _bracketed(text)
+    if ":" not in text[:32]:  # all that follow have hours and minutes; this rules most lines out
+        return None
     found = _ISO.match(text)
     if found:
         return _iso(found)

@@ -123,3 +123,8 @@ class ChildLines:
             self._children.end(self._child)
             self._child = None
         self.ended = True
+
+
+def follow_journal(clock: Clock, children: Children) -> ChildLines:
+    """The kernel messages of this boot from the journal, as JSON lines, and then those to come."""
+    return ChildLines(JOURNAL, clock, children)

@@ -29,14 +29,16 @@ class KmsgLines:
 
     The descriptor starts at the oldest record. When the kernel has overwritten what comes next, a
     read fails with EPIPE and the one after it gives the oldest record left; how many are gone
-    stands in the sequence numbers.
+    stands in the sequence numbers. A message printed without a newline shows only once the next
+    one has been printed (seen on Linux 6.18): the kernel keeps it open for a continuation.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, read: Callable[[int, int], bytes] = os.read) -> None:
         self.name = path
         self.counts = LineCounts()
         self.error = ""
         self.ended = False
+        self._read = read
         self._fd = os.open(path, FLAGS)
 
     def poll(self, limit: int) -> list[bytes]:
@@ -44,7 +46,7 @@ class KmsgLines:
         records: list[bytes] = []
         while not self.ended and len(records) < limit:
             try:
-                record = os.read(self._fd, RECORD)
+                record = self._read(self._fd, RECORD)
             except BlockingIOError:
                 break
             except OSError as failure:

@@ -232,7 +232,7 @@ class FileLines:
             return
         self.counts.overruns += 1
         while skip > 0:
-            chunk = os.read(fd, CHUNK)
+            chunk = os.read(fd, min(CHUNK, skip))
             if not chunk:
                 return
             skip -= len(chunk)

@@ -209,6 +209,7 @@ def test_a_command_with_bars_stays_whole() -> None:
         ("", -9, Outcome.BAD_OUTPUT),
         ("", 126, Outcome.TOOL_MISSING),
         ("+---+\n| NEURON |\n| DEVICE |\n+---+\n+---+\n", 0, Outcome.BAD_OUTPUT),
+        ("+---+\n| PID |\n+---+\n| 7 |\n", 0, Outcome.BAD_OUTPUT),
         ("+---+---+\n| NEURON | PID |\n+---+---+\n| 0 |\n", 0, Outcome.BAD_OUTPUT),
     ],
 )
@@ -218,6 +219,41 @@ def test_nothing_usable_is_never_an_empty_node(stdout: str, status: int, outcome
     assert found.outcome is outcome
     assert found.devices == ()
     assert found.detail
+
+
+@pytest.mark.parametrize(
+    ("names", "cells", "expected"),
+    [
+        ("CONNECTED DEVICES", "NA", ListedDevice(0, neighbours=())),
+        ("CONNECTED DEVICES", "", ListedDevice(0, neighbours=())),
+        ("CONNECTED DEVICES", "1, x", ListedDevice(0)),
+        ("NEURON CORE-IDS", "0-1", ListedDevice(0)),
+        ("NEURON MEMORY", "96 GB", ListedDevice(0, memory_bytes=96 * GIB)),
+        ("NEURON MEMORY", "144 GiB", ListedDevice(0, memory_bytes=144 * GIB)),
+        ("NEURON MEMORY", "much", ListedDevice(0)),
+        ("NUMA NODE", "-1", ListedDevice(0)),
+        ("NUMA NODE", "1", ListedDevice(0, numa=1)),
+        ("PCI BDF", "cc:00.0", ListedDevice(0, bdf="cc:00.0")),
+        ("PCI BDF", "NA", ListedDevice(0)),
+        ("PID PID", "NA", ListedDevice(0)),
+    ],
+)
+def test_a_cell_gives_its_value_or_none(names: str, cells: str, expected: ListedDevice) -> None:
+    """What is no value of its column is unknown; NA in a list of links is a device without."""
+    upper, lower = names.split()
+    border = "+--------+-----------+\n"
+    table = (
+        f"{border}| NEURON | {upper:9} |\n| DEVICE | {lower:9} |\n{border}"
+        f"| 0      | {cells:9} |\n{border}"
+    )
+    assert parse(table).devices == (expected,)
+
+
+def test_core_ids_may_be_a_list_of_ranges() -> None:
+    """And a range that no device can have is none."""
+    table = (CASES / "B/B11-inf2.xlarge-in-pod-foreign-pid.txt").read_text()
+    assert parse(table.replace("| 0-1      |", "| 0,2-4    |")).devices[0].core_ids == (0, 2, 3, 4)
+    assert parse(table.replace("| 0-1      |", "| 0-99999  |")).devices[0].core_ids is None
 
 
 def test_unknown_keys_and_columns_are_told_not_fatal() -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from neuron_observer.sources.lines import LineSource
 
 LIMIT = 20_000  # records a collection; the rest waits for the next
-BURST = 20  # events of one kind and place a collection; the rest is counted
+BURST = 20  # events of one kind and place a collection, and the latest; the rest is counted
 
 # What the driver prints when a read of a firmware register fails (driver 2.24.7 to 2.30.2:
 # neuron_sysfs_metrics.c, neuron_fw_io.c, neuron_power.c, neuron_dhal_v3.c, neuron_dhal_vc.c).
@@ -85,7 +85,7 @@ class KernelCounts:
     overruns: int = 0  # times the kernel lapped us
     skipped: int = 0  # older than the look-back or known from before
     ours: int = 0  # caused by our own reads
-    suppressed: int = 0  # events beyond the burst
+    suppressed: int = 0  # events between the burst and the latest of their kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,8 @@ class KernelLogCollector:
         records = tuple(join_pieces(filter(self._is_new, parsed)))
         ours = frozenset(at for at, record in enumerate(records) if self._is_ours(record))
         self._count(len(records), len(ours))
-        events = tuple(self._events(records, ours, boot_time, now))
+        found = self._events(records, ours, boot_time, now)
+        events = tuple(sorted(found, key=lambda event: event.at))
         return KernelBatch(records, ours, events, replace(self._counts), self._source.error)
 
     def _count(self, read: int, ours: int) -> None:
@@ -222,19 +223,34 @@ class KernelLogCollector:
     ) -> Iterator[Event]:
         if self._classify is None:
             return
-        seen: dict[tuple[str, Place], int] = {}
+        first: dict[tuple[str, Place], int] = {}
+        latest: dict[tuple[str, Place], tuple[int, Classified]] = {}
         for at, record in enumerate(records):
             meaning = self._classify(record)
             if meaning is None:
                 continue
             key = (meaning.kind, meaning.place)
-            seen[key] = seen.get(key, 0) + 1
-            if seen[key] > BURST:
-                self._counts.suppressed += 1
-                continue
-            fields = meaning.fields | origin(record) | {"ours": int(at in ours)}
-            when = instant(record, boot_time, now)
-            yield Event(meaning.kind, meaning.place, when, meaning.message, fields)
+            first[key] = first.get(key, 0) + 1
+            if first[key] <= BURST:
+                yield _event(record, meaning, boot_time, now, ours=at in ours)
+            else:
+                self._counts.suppressed += key in latest
+                latest[key] = (at, meaning)
+        for at, meaning in latest.values():
+            yield _event(records[at], meaning, boot_time, now, ours=at in ours)
+
+
+def _event(
+    record: KernelRecord,
+    meaning: Classified,
+    boot_time: float | None,
+    now: float,
+    *,
+    ours: bool,
+) -> Event:
+    fields = meaning.fields | origin(record) | {"ours": int(ours)}
+    when = instant(record, boot_time, now)
+    return Event(meaning.kind, meaning.place, when, meaning.message, fields)
 
 
 def is_read_line(text: str) -> bool:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from neuron_observer.clock import Clock
     from neuron_observer.model import Cell
-    from neuron_observer.parsers.listing import NeuronListing
     from neuron_observer.parsers.monitor_report import MonitorReport, Named, Runtime
+    from neuron_observer.parsers.neuron_ls_listing import NeuronListing
     from neuron_observer.sources.child import Children
     from neuron_observer.sources.lines import LineSource
 

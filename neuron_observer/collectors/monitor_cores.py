@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from neuron_observer.model import Cell, Missing, Why
 
 if TYPE_CHECKING:
-    from neuron_observer.parsers.listing import NeuronListing
     from neuron_observer.parsers.monitor_report import CoreUse, MonitorReport, Named, Runtime
+    from neuron_observer.parsers.neuron_ls_listing import NeuronListing
 
 # physical cores of a device by family of instance types (neuron_dhal_v1.c to v4.c)
 PHYSICAL_CORES = {"inf1": 4, "inf2": 2, "trn1": 2, "trn2": 8, "trn3": 8}

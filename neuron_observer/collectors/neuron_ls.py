@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from neuron_observer.parsers.listing import NeuronListing, Outcome
 from neuron_observer.parsers.neuron_ls import parse
+from neuron_observer.parsers.neuron_ls_listing import NeuronListing, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from neuron_observer.parsers.listing import NeuronListing, Outcome
 from neuron_observer.parsers.neuron_ls_json import read_json
+from neuron_observer.parsers.neuron_ls_listing import NeuronListing, Outcome
 from neuron_observer.parsers.neuron_ls_table import is_table, read_table
 
 _MISSING = {126: "not executable", 127: "command not found"}  # the shell's own statuses

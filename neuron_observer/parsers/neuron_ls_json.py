@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from neuron_observer.parsers.listing import (
+from neuron_observer.parsers.neuron_ls_listing import (
     ListedDevice,
     ListedProcess,
     NeuronListing,

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from neuron_observer.parsers.listing import (
+from neuron_observer.parsers.neuron_ls_listing import (
     ListedDevice,
     ListedProcess,
     NeuronListing,

@@ -29,7 +29,8 @@ class KmsgLines:
 
     The descriptor starts at the oldest record. When the kernel has overwritten what comes next, a
     read fails with EPIPE and the one after it gives the oldest record left; how many are gone
-    stands in the sequence numbers.
+    stands in the sequence numbers. A message printed without a newline shows only once the next
+    one has been printed (seen on Linux 6.18): the kernel keeps it open for a continuation.
     """
 
     def __init__(self, path: str, read: Callable[[int, int], bytes] = os.read) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from neuron_observer.clock import SystemClock
 from neuron_observer.collectors.neuron_ls import list_devices
-from neuron_observer.parsers.listing import Outcome
+from neuron_observer.parsers.neuron_ls_listing import Outcome
 from neuron_observer.sources.child import Children
 
 CASES = Path(__file__).parents[1] / "cases/B"

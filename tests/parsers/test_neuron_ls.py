@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuron_observer.parsers.listing import ListedDevice, NeuronListing, Outcome
 from neuron_observer.parsers.neuron_ls import parse
+from neuron_observer.parsers.neuron_ls_listing import ListedDevice, NeuronListing, Outcome
 
 CASES = Path(__file__).parents[1] / "cases"
 EXPECTED: dict[str, Any] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import select
 import sys
 from typing import TYPE_CHECKING
@@ -69,18 +70,32 @@ def test_lines_come_and_the_child_is_started_again_after_a_pause(
     source.close()
 
 
-def test_a_long_life_shortens_the_next_pause(clock: ManualClock, children: Children) -> None:
-    """A child that was well for a minute is started again at once."""
-    source = ChildLines(["echo", "one"], clock, children)
-    until_gone(source)
-    clock.advance(1.5)
+def live(source: ChildLines, clock: ManualClock, fifo: Path, seconds: float) -> None:
+    """Let a child that copies a FIFO live for so long, then end."""
+    writer = os.open(fifo, os.O_RDWR)
     source.poll(MANY)
-    clock.advance(100.0)
-    until_gone(source)
-    restarts = source.counts.restarts
-    clock.advance(1.5)
-    until_gone(source)
-    assert source.counts.restarts == restarts + 1
+    os.write(writer, b"one\n")
+    assert wait(source) == [b"one"]
+    clock.advance(seconds)
+    os.close(writer)
+    assert until_gone(source) == []
+
+
+def test_a_long_life_shortens_the_next_pause(
+    clock: ManualClock, children: Children, tmp_path: Path
+) -> None:
+    """A child that was well for a minute is started again after the first pause."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    source = ChildLines(["cat", str(fifo)], clock, children)
+    for seconds, pause in ((5.0, 1.0), (5.0, 2.0), (5.0, 4.0), (61.0, 1.0)):
+        live(source, clock, fifo, seconds)
+        clock.advance(pause - 0.1)
+        source.poll(MANY)
+        assert source.fileno() is None
+        clock.advance(0.2)
+    source.poll(MANY)
+    assert source.fileno() is not None
     source.close()
 
 

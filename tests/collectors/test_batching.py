@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from neuron_observer.catalogue import METRICS
 from neuron_observer.clock import ManualClock
+from neuron_observer.collectors import guards
 from neuron_observer.collectors.batching import (
     Absent,
     BatchName,
@@ -347,3 +348,11 @@ def test_a_guard_has_the_last_word(clock: ManualClock) -> None:
 def test_sources_are_named_below_sys(base: str, prefix: str) -> None:
     """What stands elsewhere is named in full."""
     assert source_prefix(base) == prefix
+
+
+@pytest.mark.parametrize("epoch", [2**64 - 1, 2**63, 253_402_300_800])
+def test_an_impossible_date_costs_only_itself(clock: ManualClock, epoch: int) -> None:
+    """No date can be written for it: the cell is missing, and the other batches are read."""
+    line = f"POWER_STATUS_VALID,{epoch},0.00,2.82,1.57\n".encode()
+    batch = power(host_of({f"{BASE}/utilization": line}), guard=guards.power_age).poll(clock)
+    assert isinstance(reading([batch], "device.power.epoch", DEVICE), Missing)

@@ -250,6 +250,15 @@ def test_a_page_of_text_is_not_too_long(clock: ManualClock) -> None:
         assert (batch.cells == ["x" * size]) is ok
 
 
+@pytest.mark.parametrize(("size", "ok"), [(4096, True), (4097, False), (9000, False)])
+def test_a_table_longer_than_a_page_is_no_table(clock: ManualClock, size: int, ok: bool) -> None:
+    """What was not read may contradict what was; a whole page is the longest sysfs file."""
+    files = [FileRead("pe", (target("core.pe_array.row_group0.idle_cycles"),))]
+    text = b"xrow_grp,mm_active,wl_active,idle\n0,1,2,3\n".ljust(size, b"\n")
+    batch = FileBatch(NAME, host_of({f"{BASE}/pe": text}), BASE, files).poll(clock)
+    assert (batch.cells == [3]) is ok
+
+
 @pytest.mark.parametrize(("raw", "ok"), [(b"100\n", True), (b"101\n", False)])
 def test_a_value_above_the_possible_is_missing(clock: ManualClock, raw: bytes, ok: bool) -> None:
     """The limit itself is possible."""

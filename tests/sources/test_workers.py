@@ -113,15 +113,19 @@ def test_a_late_answer_is_given_once(threads: Callable[[HostFs], ThreadWorkers])
 def test_an_old_answer_is_dropped_for_a_new_request(
     threads: Callable[[HostFs], ThreadWorkers],
 ) -> None:
-    """Who asks again gets what was read for that, not what nobody fetched."""
-    workers = threads(host())
+    """Who asks again waits for what is read for that, and never gets what nobody fetched."""
+    release = threading.Event()
+    slow = host()
+    slow.faults["sys/n0/count"] = Fault(block=release)
+    workers = threads(slow)
     workers.submit(0, request(0, "serial"))
-    assert workers._gathering._changed is not None
     with workers._gathering._changed:
-        assert workers._gathering._changed.wait_for(
-            lambda: 0 not in workers._gathering._busy, PATIENCE
-        )
-    assert workers.submit(0, request(0, "count"))
+        assert workers._gathering._changed.wait_for(lambda: workers._gathering._answers, PATIENCE)
+    try:
+        assert workers.submit(0, request(0, "count"))
+        assert workers.gather((0,), 0.0) == {}
+    finally:
+        release.set()
     assert workers.gather((0,), PATIENCE)[0].contents == [b"0\n"]
 
 

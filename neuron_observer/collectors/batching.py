@@ -8,12 +8,12 @@ from operator import ne
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from neuron_observer.model import Batch, Column, Layout, Missing, Why
-from neuron_observer.parsers.sysfs import FELL_OFF, SCALARS
+from neuron_observer.parsers.sysfs import COUNT_MAX, FELL_OFF, SCALARS, count
 from neuron_observer.parsers.tables import TABLES
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from neuron_observer.catalogue.spec import MetricSpec, Source
     from neuron_observer.clock import Clock
@@ -150,6 +150,7 @@ class FileBatch:
         self.paths = tuple(file.path for file in files)
         self.base = base
         index = self.layout.rows
+        self._counts = tuple(_count_row(file, index) for file in files)
         self._decoders = tuple(_decoder(file) for file in files)
         self._rows = tuple(tuple(index[t.spec.id, t.place] for t in file.targets) for file in files)
         self._first = tuple((file.targets[0].spec.id, file.targets[0].place) for file in files)
@@ -183,22 +184,33 @@ class FileBatch:
 
     def take(self, raw: list[Content], read_at: float, seconds: float, wall: float) -> Batch:
         """Make a batch of what somebody else read from `paths`."""
-        changed_files = tuple(
-            number
-            for number in compress(range(len(raw)), map(ne, raw, self._raw))
-            if not _same_error(raw[number], self._raw[number])
-        )
-        self._raw = raw
-        rows: tuple[int, ...] = ()
-        if changed_files:
-            self._parsed = self._parsed.copy()
-            rows = tuple(row for number in changed_files for row in self._decode(number))
+        rows = self._parse(raw)
         cells = self._parsed
         if self._guard:
             cells = self._guard(self.layout, cells, wall)
             rows = tuple(compress(range(len(cells)), map(ne, cells, self._published)))
         self._published = cells
         return Batch(*self.name, self.layout, cells, read_at, seconds, rows)
+
+    def _parse(self, raw: list[Content]) -> tuple[int, ...]:
+        """Parse the files whose bytes are not what they were; the rows that they give."""
+        before, self._raw = self._raw, raw
+        changed = list(compress(range(len(raw)), map(ne, raw, before)))
+        if not changed:
+            return ()
+        self._parsed = cells = self._parsed.copy()
+        rows: list[int] = []
+        for number in changed:
+            content, (row, limit) = raw[number], self._counts[number]
+            if limit and isinstance(content, bytes):  # nearly all: kept short
+                cell = count(content)
+                if isinstance(cell, int) and cell <= limit:
+                    cells[row] = cell
+                    rows.append(row)
+                    continue
+            if not _same_error(content, before[number]):
+                rows += self._decode(number)
+        return tuple(rows)
 
     def _decode(self, number: int) -> tuple[int, ...]:
         raw, rows = self._raw[number], self._rows[number]
@@ -220,6 +232,14 @@ class FileBatch:
 
 def _same_error(one: Content, other: Content) -> bool:
     return isinstance(one, OSError) and isinstance(other, OSError) and one.errno == other.errno
+
+
+def _count_row(file: FileRead, index: Mapping[tuple[str, Place], int]) -> tuple[int, int]:
+    """The row and the largest value of a file that is one count; the value is 0 for any other."""
+    target = file.targets[0]
+    if target.source.format != "count":
+        return -1, 0
+    return index[target.spec.id, target.place], COUNT_MAX if target.limit is None else target.limit
 
 
 def _size(file: FileRead) -> int:

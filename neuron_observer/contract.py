@@ -177,6 +177,10 @@ def _device(of: Device, readings: dict[Place, dict[str, Any]]) -> dict[str, Any]
     }
 
 
+def _by_label(place: Place) -> tuple[str, int, int]:
+    return (place.label, *(-1 if part is None else part for part in (place.device, place.core)))
+
+
 def snapshot_document(frame: Frame, *, sources: bool = False) -> dict[str, Any]:
     """The whole document that `snapshot --format json` prints.
 
@@ -195,8 +199,13 @@ def snapshot_document(frame: Frame, *, sources: bool = False) -> dict[str, Any]:
         },
         "devices": [_device(device, readings) for device in snapshot.devices],
         "others": [
-            {"label": place.label, "device": place.device, "readings": readings[place]}
-            for place in sorted(place for place in readings if place.label)
+            {
+                "label": place.label,
+                "device": place.device,
+                "core": place.core,
+                "readings": readings[place],
+            }
+            for place in sorted((p for p in readings if p.label), key=_by_label)
         ],
         "events": [
             {"kind": event.kind, "at": instant(event.at), "message": event.message}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from neuron_observer.catalogue import METRICS
+from neuron_observer.catalogue import METRICS, Kind
 from neuron_observer.catalogue.chips import CHIPS, LIVE_SINCE, parse_version
 from neuron_observer.model import Batch, Column, Layout, Missing, Place, Value, Why
 from neuron_observer.readings import columns, find, reading
@@ -245,13 +245,31 @@ def make_batch(collector: str, rows: dict[str, list[tuple[Place, Cell]]], read_a
     )
 
 
-def resets(previous: Snapshot, current: Snapshot) -> Iterator[tuple[str, Place, int, int]]:
-    """Counters that fell: (metric, place, before, now)."""
-    for metric, spec in METRICS.items():
-        if spec.kind.value != "counter" or spec.heartbeat:
+class Fall(NamedTuple):
+    """A counter that shows less than before: it was reset."""
+
+    metric: str
+    place: Place
+    before: int
+    now: int
+
+
+def falls(before: Batch, now: Batch) -> Iterator[Fall]:
+    """Counters of a batch that fell since the batch before it.
+
+    The kernel's own CPU times are left out: idle and iowait may go back (Documentation/proc).
+    """
+    changed = set(now.changed)
+    if not changed or before.layout is not now.layout:
+        return
+    for metric, column in now.layout.columns.items():
+        spec = METRICS[metric]
+        if spec.kind is not Kind.COUNTER or metric.startswith("host.cpu."):
             continue
-        for _, place, now in columns(current.batches, metric):
-            found = find(previous.batches, metric, place)
-            before = found[0].cells[found[1]] if found else None
-            if isinstance(now, int) and isinstance(before, int) and now < before:
-                yield metric, place, before, now
+        for offset, place in enumerate(column.places):
+            row = column.start + offset
+            earlier, cell = before.cells[row], now.cells[row]
+            if not (isinstance(earlier, int) and isinstance(cell, int)):
+                continue
+            if row in changed and cell < earlier:
+                yield Fall(metric, place, earlier, cell)

@@ -11,8 +11,8 @@ from neuron_observer.collectors.node import NodeCollector
 from neuron_observer.collectors.plan import Plan, reads_can_block
 from neuron_observer.collectors.sysfs import SysfsCollector, plan_devices
 from neuron_observer.collectors.topology import Topology, identify, read_topology
-from neuron_observer.derive import derive, make_batch
-from neuron_observer.model import NODE, Event, Missing, Run, Snapshot, Why
+from neuron_observer.derive import derive, falls, make_batch
+from neuron_observer.model import NODE, Event, Missing, Place, Run, Snapshot, Why
 from neuron_observer.readings import ABSENT, find
 from neuron_observer.sources.hostfs import DirectoryFs
 from neuron_observer.sources.workers import DirectWorkers, ThreadWorkers
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from neuron_observer.clock import Clock
-    from neuron_observer.model import Batch, Cell, Device, Place
+    from neuron_observer.collectors.machine import MachineReader
+    from neuron_observer.model import Batch, Cell, Device
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.workers import Workers
 
@@ -40,6 +41,7 @@ class Options(NamedTuple):
     all_devices: bool = False  # also devices without a /dev node in this container
     firmware_deadline: float | None = None
     only: Collection[str] | None = None  # metrics of devices and cores to read; None: all
+    machine: bool = True  # also EFA adapters, host figures, temperatures, our own cost
 
 
 class HostReader:
@@ -81,7 +83,13 @@ class HostReader:
             },
             deadline=options.firmware_deadline or (BLOCKING_DEADLINE if blocking else DEADLINE),
         )
+        self.machine = self._machine() if options.machine else None
         self._identity = _identity(self.topology)
+
+    def _machine(self) -> MachineReader:
+        from neuron_observer.collectors.machine import MachineReader  # noqa: PLC0415 - a glance needs none
+
+        return MachineReader(self.host, self.clock, self.topology, keep=self.options.keep)
 
     def poll(self, lanes: Collection[str] = ALL_LANES, *, derived: bool = True) -> Snapshot:
         """Read the lanes that are due; the other lanes keep their last batches."""
@@ -93,6 +101,8 @@ class HostReader:
         ]
         if "firmware" in lanes:
             runs.append(self._run("firmware", self._firmware.poll))
+        if self.machine:
+            runs += [self._run(name, read) for name, read in self.machine.readers(lanes)]
         self._keep([_topology_batch(self.topology, self.kept, self.clock)])
         snapshot = self._join(tuple(runs))
         previous, self._previous = self._previous, snapshot
@@ -103,7 +113,7 @@ class HostReader:
     @property
     def kept(self) -> int:
         """Descriptors held between reads."""
-        return self._sysfs.kept
+        return self._sysfs.kept + (self.machine.kept if self.machine else 0)
 
     @property
     def descriptor_limit(self) -> int | None:
@@ -114,7 +124,19 @@ class HostReader:
 
     def _keep(self, batches: list[Batch]) -> None:
         for batch in batches:
-            self._batches[batch.collector, batch.lane, batch.device] = batch
+            key = (batch.collector, batch.lane, batch.device)
+            if key in self._batches:
+                self._note_falls(self._batches[key], batch)
+            self._batches[key] = batch
+
+    def _note_falls(self, before: Batch, now: Batch) -> None:
+        fallen = list(falls(before, now))
+        if fallen:
+            first = fallen[0]
+            message = f"{len(fallen)} counters fell: {first.metric} {first.before} → {first.now}"
+            more = " and others" if len(fallen) > 1 else ""
+            at = self.clock.wall()
+            self._events.append(Event("counter_reset", Place(now.device), at, message + more))
 
     def _run(self, name: str, read: Callable[[], list[Batch]]) -> Run:
         begin = self.clock.monotonic()
@@ -174,6 +196,8 @@ class HostReader:
         self._sysfs.close()
         self._node.close()
         self._firmware.close()
+        if self.machine:
+            self.machine.close()
 
 
 def _identity(topology: Topology) -> tuple[str | None, str, tuple[int, ...]]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from neuron_observer.catalogue.core import CORE_METRICS
 from neuron_observer.catalogue.derived import DERIVED_METRICS
 from neuron_observer.catalogue.device import DEVICE_METRICS, FIRMWARE_METRICS
+from neuron_observer.catalogue.efa import EFA_METRICS, PORT_METRICS
+from neuron_observer.catalogue.host import DISK_METRICS, HOST_METRICS, OWN_METRICS
 from neuron_observer.catalogue.node import NODE_METRICS, PCI_METRICS
 from neuron_observer.catalogue.spec import Kind, MetricSpec, Source
+from neuron_observer.catalogue.thermal import SENSOR_METRICS
 
 METRICS: dict[str, MetricSpec] = {
     spec.id: spec
@@ -16,6 +19,12 @@ METRICS: dict[str, MetricSpec] = {
         *DEVICE_METRICS,
         *FIRMWARE_METRICS,
         *CORE_METRICS,
+        *SENSOR_METRICS,
+        *EFA_METRICS,
+        *PORT_METRICS,
+        *HOST_METRICS,
+        *DISK_METRICS,
+        *OWN_METRICS,
         *DERIVED_METRICS,
     )
 }

@@ -318,7 +318,9 @@ DEVICE_METRICS: tuple[MetricSpec, ...] = (
         until=(2, 29, 99),
     ),
     _power_part("status", Kind.STATE, "", "What the power figures are worth"),
-    _power_part("epoch", Kind.STATE, "seconds", "Minute of the power figures, seconds since 1970"),
+    _power_part(
+        "epoch", Kind.STATE, "s since 1970", "Minute of the power figures, seconds since 1970"
+    ),
     _power_part(
         "minimum", Kind.GAUGE, "percent", "Least power in the last minute, share of the maximum"
     ),

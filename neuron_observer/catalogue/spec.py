@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 Version: TypeAlias = "tuple[int, ...]"
 
-Scope: TypeAlias = Literal["node", "device", "core", "pci", "port", "efa", "sensor"]
+Scope: TypeAlias = Literal["node", "device", "core", "pci", "port", "efa", "sensor", "disk"]
 Lane: TypeAlias = Literal["fast", "normal", "slow", "firmware", "expensive", "derived"]
 Detail: TypeAlias = Literal["node", "device", "core", "full"]
 Format: TypeAlias = Literal[
@@ -32,6 +32,12 @@ Format: TypeAlias = Literal[
     "port_state",  # "4: ACTIVE"
     "aer",  # "NAME count" lines
     "lines",  # NAME value lines, by part
+    "cpu_stat",  # /proc/stat
+    "memory",  # /proc/meminfo
+    "load",  # /proc/loadavg
+    "pressure",  # /proc/pressure/*
+    "descriptors",  # /proc/sys/fs/file-nr
+    "block",  # /sys/block/*/stat
 ]
 
 
@@ -55,6 +61,9 @@ Where: TypeAlias = Literal[
     "efa",  # /sys/class/infiniband/DEVICE
     "proc",  # /proc
     "sensor",  # hwmon and thermal zones
+    "block",  # /sys/block/DISK
+    "filesystem",  # what statvfs says of a mount point
+    "process",  # our own process
     "monitor",  # neuron-monitor's report
     "derived",  # computed from other rows
 ]

@@ -74,7 +74,9 @@ def open_reader(
     """A reader of the host that the options name."""
     host = open_host(host_root)
     if config_file is None:
-        options = Options(thorough=thorough, all_devices=all_devices, only=only)
+        options = Options(
+            thorough=thorough, all_devices=all_devices, only=only, machine=only is None
+        )
     else:
         from neuron_observer.config import load  # noqa: PLC0415 - costs yaml
 
@@ -84,5 +86,6 @@ def open_reader(
             thorough=thorough,
             all_devices=all_devices or config.all_devices,
             only=only,
+            machine=only is None,
         )
     return HostReader(host, SystemClock(), options)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from neuron_observer.sources.hostfs import Content, HostFs
 
 COUNT_BYTES = 64  # enough for any 64-bit number; a longer answer is no number
+CPU_STAT_BYTES = 1 << 18  # /proc/stat has a line a processor and a word an interrupt
 _DENIED = {errno.EACCES, errno.EPERM}
 _REASONS = {
     errno.ENOENT: "the file is gone",
@@ -242,6 +243,13 @@ def _count_row(file: FileRead, index: Mapping[tuple[str, Place], int]) -> tuple[
     return index[target.spec.id, target.place], COUNT_MAX if target.limit is None else target.limit
 
 
+_SIZES: dict[str, int] = {
+    "count": COUNT_BYTES,
+    "number": COUNT_BYTES,
+    "heartbeat": COUNT_BYTES,
+    "cpu_stat": CPU_STAT_BYTES,
+}
+
+
 def _size(file: FileRead) -> int:
-    counts = {"count", "number", "heartbeat"}
-    return COUNT_BYTES if file.targets[0].source.format in counts else DEFAULT_LIMIT
+    return _SIZES.get(file.targets[0].source.format, DEFAULT_LIMIT)

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from neuron_observer.catalogue.spec import MetricSpec, Source, Version
     from neuron_observer.collectors.topology import DeviceTree
 
-_DEVICE_SPECS = tuple(spec for spec in METRICS.values() if spec.scope == "device")
-_CORE_SPECS = tuple(spec for spec in METRICS.values() if spec.scope == "core")
 _TREE = ("device", "core")
+_IN_TREE = tuple(s for s in METRICS.values() if any(at.where in _TREE for at in s.sources))
+_DEVICE_SPECS = tuple(spec for spec in _IN_TREE if spec.scope == "device")
+_CORE_SPECS = tuple(spec for spec in _IN_TREE if spec.scope == "core")
 _LOADING = Missing(Why.NOT_YET, "the driver is loading: initstate is coming")
 
 

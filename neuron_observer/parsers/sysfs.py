@@ -32,7 +32,9 @@ NOT_ANSWERING: Final = Missing(Why.FAILED, DEAD)
 
 _HEX16: Final = re.compile(r"[0-9a-f]{16}")
 _DECIMAL: Final = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?")
-_SPEED: Final = re.compile(r"(\d{1,6}(?:\.\d{1,6})?) GT/s(?: PCIe)?")
+_SPEED: Final = re.compile(
+    r"(\d{1,6}(?:\.\d{1,6})?) (?:GT/s(?: PCIe)?|Gb/sec(?: \([0-9A-Z. ]{1,24}\))?)"
+)
 _LONGEST_LINE: Final = 512
 
 
@@ -149,7 +151,10 @@ def class_hex(raw: bytes) -> Cell:
 
 
 def decimal(raw: bytes) -> Cell:
-    """A decimal; a link speed may carry its unit (`16.0 GT/s PCIe`). `Unknown` is no value."""
+    """A decimal; a speed may carry its unit (`16.0 GT/s PCIe`, `100 Gb/sec (4X EDR)`).
+
+    `Unknown` is no value.
+    """
     cell = word(raw)
     if not isinstance(cell, str):
         return cell

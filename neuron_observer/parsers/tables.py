@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from neuron_observer.model import Missing, Why
+from neuron_observer.parsers.proc import block, cpu_stat, descriptors, load, memory, pressure
 from neuron_observer.parsers.sysfs import EMPTY, FELL_OFF, MALFORMED, NOT_ANSWERING, count, line
 
 if TYPE_CHECKING:
@@ -112,4 +113,10 @@ TABLES: Final[dict[str, Callable[[bytes], dict[str, Cell]]]] = {
     "power_dies": power_dies,
     "pe_array": pe_array,
     "aer": named_counts,
+    "cpu_stat": cpu_stat,
+    "memory": memory,
+    "load": load,
+    "pressure": pressure,
+    "descriptors": descriptors,
+    "block": block,
 }

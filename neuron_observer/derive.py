@@ -259,17 +259,19 @@ def falls(before: Batch, now: Batch) -> Iterator[Fall]:
 
     The kernel's own CPU times are left out: idle and iowait may go back (Documentation/proc).
     """
-    changed = set(now.changed)
-    if not changed or before.layout is not now.layout:
+    if before.layout is not now.layout:
         return
-    for metric, column in now.layout.columns.items():
-        spec = METRICS[metric]
-        if spec.kind is not Kind.COUNTER or metric.startswith("host.cpu."):
-            continue
-        for offset, place in enumerate(column.places):
-            row = column.start + offset
-            earlier, cell = before.cells[row], now.cells[row]
-            if not (isinstance(earlier, int) and isinstance(cell, int)):
-                continue
-            if row in changed and cell < earlier:
+    for row in now.changed:
+        earlier, cell = before.cells[row], now.cells[row]
+        if isinstance(earlier, int) and isinstance(cell, int) and cell < earlier:
+            metric, place = _spot(now.layout, row)
+            if METRICS[metric].kind is Kind.COUNTER and not metric.startswith("host.cpu."):
                 yield Fall(metric, place, earlier, cell)
+
+
+def _spot(layout: Layout, row: int) -> tuple[str, Place]:
+    """What a row is; its column is looked for, because few are ever asked for."""
+    for metric, column in layout.columns.items():
+        if 0 <= row - column.start < len(column.places):
+            return metric, column.places[row - column.start]
+    raise IndexError(f"row {row} is in no column")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from neuron_observer.sources.workers import Workers
 
 ALL_LANES = ("fast", "normal", "slow", "firmware", "expensive")
+_IDENTITY_LANES = ("slow", "firmware")  # names, serial numbers, neighbours
 ONE_SHOT_GAP = 0.3  # seconds between the two reads of a one-shot
 DEADLINE = 10.0  # seconds that firmware registers may take
 BLOCKING_DEADLINE = 60.0  # the same on drivers whose reads block
@@ -61,6 +62,7 @@ class HostReader:
         self._batches: dict[tuple[str, str, int | None], Batch] = {}
         self._events: list[Event] = []
         self._previous: Snapshot | None = None
+        self._known: tuple[Device, ...] | None = None  # until an identity reading may differ
         self._look_around()
 
     def _look_around(self) -> None:
@@ -128,6 +130,8 @@ class HostReader:
             if key in self._batches:
                 self._note_falls(self._batches[key], batch)
             self._batches[key] = batch
+            if batch.lane in _IDENTITY_LANES:
+                self._known = None
 
     def _note_falls(self, before: Batch, now: Batch) -> None:
         fallen = list(falls(before, now))
@@ -149,13 +153,15 @@ class HostReader:
 
     def _join(self, runs: tuple[Run, ...]) -> Snapshot:
         batches = tuple(self._batches.values())
+        if self._known is None:
+            self._known = self._devices(batches)
         snapshot = Snapshot(
             at=self.clock.wall(),
             monotonic=self.clock.monotonic(),
             host_root=self.host.root,
             instance_type=self.topology.instance_type,
             driver=self.topology.driver,
-            devices=self._devices(batches),
+            devices=self._known,
             batches=batches,
             events=tuple(self._events),
             runs=runs,
@@ -189,6 +195,7 @@ class HostReader:
         self._events.append(Event(kind, NODE, self.clock.wall(), message))
         self.close()
         self._batches.clear()
+        self._known = None
         self._look_around()
 
     def close(self) -> None:

@@ -124,10 +124,11 @@ def _decoder(file: FileRead) -> _Decode:
             return tuple(_bounded(parts.get(part, _NO_PART), limit) for part, limit in wanted)
 
         return table
-    parse, limit = SCALARS[first.format], file.targets[0].limit
+    parse, limits = SCALARS[first.format], tuple(target.limit for target in file.targets)
 
     def scalar(raw: bytes) -> tuple[Cell, ...]:
-        return (_bounded(parse(raw), limit),)
+        cell = parse(raw)
+        return tuple(_bounded(cell, limit) for limit in limits)
 
     return scalar
 
@@ -238,7 +239,7 @@ def _same_error(one: Content, other: Content) -> bool:
 def _count_row(file: FileRead, index: Mapping[tuple[str, Place], int]) -> tuple[int, int]:
     """The row and the largest value of a file that is one count; the value is 0 for any other."""
     target = file.targets[0]
-    if target.source.format != "count":
+    if len(file.targets) > 1 or target.source.format != "count":
         return -1, 0
     return index[target.spec.id, target.place], COUNT_MAX if target.limit is None else target.limit
 

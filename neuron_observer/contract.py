@@ -178,7 +178,8 @@ def _device(of: Device, readings: dict[Place, dict[str, Any]]) -> dict[str, Any]
 
 
 def _by_label(place: Place) -> tuple[str, int, int]:
-    return (place.label, *(-1 if part is None else part for part in (place.device, place.core)))
+    device, core = place.device, place.core
+    return (place.label, -1 if device is None else device, -1 if core is None else core)
 
 
 def snapshot_document(frame: Frame, *, sources: bool = False) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from neuron_observer.collectors.sysfs import SysfsCollector, plan_devices
 from neuron_observer.collectors.topology import Topology, identify, read_topology
 from neuron_observer.derive import derive, falls, make_batch
 from neuron_observer.model import NODE, Event, Missing, Place, Run, Snapshot, Why
-from neuron_observer.readings import ABSENT, find
+from neuron_observer.readings import ABSENT, columns, find
 from neuron_observer.sources.hostfs import DirectoryFs
 from neuron_observer.sources.workers import DirectWorkers, ThreadWorkers
 
@@ -116,6 +116,12 @@ class HostReader:
     def kept(self) -> int:
         """Descriptors held between reads."""
         return self._sysfs.kept + (self.machine.kept if self.machine else 0)
+
+    @property
+    def temperatures(self) -> int:
+        """How many devices' temperatures were read last."""
+        cells = columns(self._batches.values(), "device.thermal.temperature")
+        return sum(not isinstance(cell, Missing) for _, _, cell in cells)
 
     @property
     def descriptor_limit(self) -> int | None:

@@ -13,7 +13,8 @@ from neuron_observer.doctor import examine, is_neuron_host
 from neuron_observer.observer import read_once
 
 if TYPE_CHECKING:
-    from neuron_observer.doctor import Gap, Note, Report
+    from neuron_observer.doctor import Gap, Report
+    from neuron_observer.doctor.surroundings import Note
 
 _SHOWN = 6
 

@@ -42,7 +42,10 @@ def command(
         reader.close()
     if form == "json":
         frame = Frame(snapshot, (), NOT_JUDGED)
-        click.echo(json.dumps(snapshot_document(frame, sources=sources), indent=1))
+        document = snapshot_document(frame, sources=sources)
+        places = reader.machine.efa.efa_map() if reader.machine else ()
+        document["adapters"] = [place._asdict() for place in places]
+        click.echo(json.dumps(document, indent=1))
     else:
         click.echo("\n".join(_lines(snapshot, sources=sources)))
 

@@ -9,6 +9,7 @@ from neuron_observer.catalogue.chips import LIVE_SINCE, NEWEST_CHECKED
 from neuron_observer.collectors.discovery import moved
 from neuron_observer.collectors.plan import version_text
 from neuron_observer.collectors.topology import missing_indexes
+from neuron_observer.doctor.surroundings import Note, surroundings
 from neuron_observer.model import Missing, Why
 from neuron_observer.parsers.sysfs import ALL_ONES
 from neuron_observer.readings import columns
@@ -20,19 +21,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Place, Snapshot
     from neuron_observer.observer import HostReader
 
-MONITOR = "opt/aws/neuron/bin/neuron-monitor"
-KERNEL_BYTES_PER_DESCRIPTOR = 4_800  # measured: 0.63 KiB at open and 4.0 KiB at the first read
-_OWN_DESCRIPTORS = 64
 _OFF_THE_BUS = "dmesg tells since when; only a reboot or stop and start can bring a device back"
-
-
-class Note(NamedTuple):
-    """One line of the report."""
-
-    topic: str
-    problem: bool
-    text: str
-    remedy: str = ""
 
 
 class Gap(NamedTuple):
@@ -72,7 +61,7 @@ def examine(reader: HostReader, snapshot: Snapshot) -> Report:
         *_signatures(snapshot),
         *_failed(gaps),
         *_runs(snapshot),
-        *_surroundings(reader),
+        *surroundings(reader),
     )
     return Report(notes, gaps)
 
@@ -194,52 +183,6 @@ def _runs(snapshot: Snapshot) -> Iterator[Note]:
     for run in snapshot.runs:
         if not run.ok:
             yield Note("collectors", True, f"{run.collector}: {run.error}", "This is our bug")
-
-
-def _surroundings(reader: HostReader) -> Iterator[Note]:
-    here = "found" if _exists(reader, MONITOR) else "not found"
-    yield Note(
-        "monitor",
-        False,
-        f"neuron-monitor: {here}; monitor.mode is off",
-        "Without it: no latency, no figures a process, on drivers before 2.30.2 no live"
-        " utilisation. A child of ours would take one of 16 slots of each device and block a"
-        " driver reload",
-    )
-    try:
-        reader.host.read("dev/kmsg", 8192)
-        kernel = Note("kernel log", False, "readable")
-    except BlockingIOError:
-        kernel = Note("kernel log", False, "readable")
-    except OSError as error:
-        kernel = Note(
-            "kernel log", False, f"not readable: {error.strerror}", "CAP_SYSLOG or root brings it"
-        )
-    yield kernel
-    wanted = sum(
-        len(lanes[lane].targets)
-        for _, lanes in reader.plans.values()
-        for lane in ("fast", "normal")
-        if lane in lanes
-    )
-    mib = wanted * KERNEL_BYTES_PER_DESCRIPTOR / 2**20
-    limit = reader.descriptor_limit
-    short = limit is not None and limit < wanted + _OWN_DESCRIPTORS
-    yield Note(
-        "descriptors",
-        short,
-        f"a daemon keeps {wanted} open, {mib:.0f} MiB of kernel memory; the limit is"
-        f" {'unknown' if limit is None else limit}",
-        f"LimitNOFILE={wanted + _OWN_DESCRIPTORS} or more" if short else "",
-    )
-
-
-def _exists(reader: HostReader, path: str) -> bool:
-    try:
-        reader.host.lstat(path)
-    except OSError:
-        return False
-    return True
 
 
 def _gaps(snapshot: Snapshot) -> Iterator[Gap]:

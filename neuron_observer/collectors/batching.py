@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import errno
 from itertools import compress
-from operator import ne
+from operator import gt, ne
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from neuron_observer.model import Batch, Column, Layout, Missing, Why
-from neuron_observer.parsers.sysfs import COUNT_MAX, FELL_OFF, SCALARS, count
+from neuron_observer.parsers.sysfs import COUNT_MAX, FELL_OFF, SCALARS, counts
 from neuron_observer.parsers.tables import TABLES
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from neuron_observer.catalogue.spec import MetricSpec, Source
     from neuron_observer.clock import Clock
@@ -152,7 +152,7 @@ class FileBatch:
         self.paths = tuple(file.path for file in files)
         self.base = base
         index = self.layout.rows
-        self._counts = tuple(_count_row(file, index) for file in files)
+        self._largest = tuple(map(_largest_count, files))
         self._decoders = tuple(_decoder(file) for file in files)
         self._rows = tuple(tuple(index[t.spec.id, t.place] for t in file.targets) for file in files)
         self._first = tuple((file.targets[0].spec.id, file.targets[0].place) for file in files)
@@ -200,19 +200,26 @@ class FileBatch:
         changed = list(compress(range(len(raw)), map(ne, raw, before)))
         if not changed:
             return ()
-        self._parsed = cells = self._parsed.copy()
-        rows: list[int] = []
-        for number in changed:
-            content, (row, limit) = raw[number], self._counts[number]
-            if limit and isinstance(content, bytes):  # nearly all: kept short
-                cell = count(content)
-                if isinstance(cell, int) and cell <= limit:
-                    cells[row] = cell
-                    rows.append(row)
-                    continue
-            if not _same_error(content, before[number]):
-                rows += self._decode(number)
-        return tuple(rows)
+        self._parsed = self._parsed.copy()
+        plain = [number for number in changed if self._largest[number]]
+        values = counts([raw[number] for number in plain])
+        if values is None or any(map(gt, values, [self._largest[number] for number in plain])):
+            return self._parse_each(changed, before)
+        rows = tuple(self._rows[number][0] for number in plain)
+        for row, value in zip(rows, values, strict=True):
+            self._parsed[row] = value
+        if len(plain) == len(changed):
+            return rows
+        others = [number for number in changed if not self._largest[number]]
+        return rows + self._parse_each(others, before)
+
+    def _parse_each(self, numbers: Iterable[int], before: list[Content]) -> tuple[int, ...]:
+        return tuple(
+            row
+            for number in numbers
+            if not _same_error(self._raw[number], before[number])
+            for row in self._decode(number)
+        )
 
     def _decode(self, number: int) -> tuple[int, ...]:
         raw, rows = self._raw[number], self._rows[number]
@@ -236,12 +243,12 @@ def _same_error(one: Content, other: Content) -> bool:
     return isinstance(one, OSError) and isinstance(other, OSError) and one.errno == other.errno
 
 
-def _count_row(file: FileRead, index: Mapping[tuple[str, Place], int]) -> tuple[int, int]:
-    """The row and the largest value of a file that is one count; the value is 0 for any other."""
+def _largest_count(file: FileRead) -> int:
+    """The largest value of a file that holds one count; 0 for any other file."""
     target = file.targets[0]
     if len(file.targets) > 1 or target.source.format != "count":
-        return -1, 0
-    return index[target.spec.id, target.place], COUNT_MAX if target.limit is None else target.limit
+        return 0
+    return COUNT_MAX if target.limit is None else target.limit
 
 
 _SIZES: dict[str, int] = {

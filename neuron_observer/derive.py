@@ -261,8 +261,9 @@ def falls(before: Batch, now: Batch) -> Iterator[Fall]:
     """
     if before.layout is not now.layout:
         return
+    cells_before, cells = before.cells, now.cells
     for row in now.changed:
-        earlier, cell = before.cells[row], now.cells[row]
+        earlier, cell = cells_before[row], cells[row]
         if isinstance(earlier, int) and isinstance(cell, int) and cell < earlier:
             metric, place = _spot(now.layout, row)
             if METRICS[metric].kind is Kind.COUNTER and not metric.startswith("host.cpu."):

@@ -105,7 +105,8 @@ class HostReader:
             runs.append(self._run("firmware", self._firmware.poll))
         if self.machine:
             runs += [self._run(name, read) for name, read in self.machine.readers(lanes)]
-        self._keep([_topology_batch(self.topology, self.kept, self.clock)])
+        if "slow" in lanes or ("topology", "derived", None) not in self._batches:
+            self._keep([_topology_batch(self.topology, self.kept, self.clock)])
         snapshot = self._join(tuple(runs))
         previous, self._previous = self._previous, snapshot
         if not derived:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _CLONE_NEWNS, _CLONE_NEWNET = 0x00020000, 0x40000000
-_MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
+_MS_RDONLY, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x1, 0x1000, 0x4000, 0x40000
 _CORE = re.compile(r"/neuron_core(\d+)/")
 _FRAME = b"\xff" * 6 + b"\x02" * 6 + b"\x88\xb5" + bytes(50)  # broadcast, a protocol for trials
 # What one frame moves at the sending and at the receiving end.
@@ -45,10 +45,11 @@ def enter_namespaces(*, network: bool = False) -> None:
     _call("mount", None, b"/", None, _MS_REC | _MS_PRIVATE, None)
 
 
-def mount(kind: str, where: Path) -> None:
-    """Mount a new tmpfs or sysfs."""
+def mount(kind: str, where: Path, *, read_only: bool = False) -> None:
+    """Mount a new tmpfs or sysfs; it is gone when this process and its children are."""
     where.mkdir(parents=True, exist_ok=True)
-    _call("mount", kind.encode(), os.fsencode(where), kind.encode(), 0, None)
+    flags = _MS_RDONLY if read_only else 0
+    _call("mount", kind.encode(), os.fsencode(where), kind.encode(), flags, None)
 
 
 def write_tree(listing: Path, root: Path, cores: int | None = None) -> None:
@@ -103,7 +104,8 @@ class Interfaces:
 
     def still(self) -> Iterator[Path]:
         """Attributes that never change."""
-        names = sorted(set(os.listdir(self._folder / "v0" / "statistics")) - _MAY_MOVE)
+        found = {file.name for file in (self._folder / "v0" / "statistics").iterdir()}
+        names = sorted(found - _MAY_MOVE)
         for number in range(self.pairs):
             for end in ("v", "w"):
                 folder = self._folder / f"{end}{number}" / "statistics"

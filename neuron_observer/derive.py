@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from neuron_observer.catalogue import METRICS, Kind
 from neuron_observer.catalogue.chips import CHIPS, LIVE_SINCE, parse_version
 from neuron_observer.model import Batch, Column, Layout, Missing, Place, Value, Why
-from neuron_observer.readings import columns, find, reading
+from neuron_observer.readings import columns, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -58,25 +58,23 @@ class Change(NamedTuple):
     seconds: float
 
 
-def change(
-    previous: Iterable[Batch], current: Iterable[Batch], metric: str, place: Place
-) -> Change | Missing:
-    """How a counter moved between two sets of batches, or why that cannot be said."""
-    found = find(current, metric, place)
-    if found is None:
-        return Missing(Why.UNSUPPORTED, f"{metric} is not read")
-    batch, row = found
-    now = batch.cells[row]
-    if isinstance(now, Missing):
-        return now
-    earlier = find(previous, metric, place)
-    if earlier is None or not isinstance(now, int):
-        return FIRST
-    before = earlier[0].cells[earlier[1]]
-    seconds = batch.read_at - earlier[0].read_at
-    if not isinstance(before, int) or seconds <= 0:
-        return FIRST
-    return Change(delta(METRICS[metric], before, now, seconds), seconds)
+def changes(
+    previous: Iterable[Batch], current: Iterable[Batch], metric: str
+) -> dict[Place, Change | Missing]:
+    """How a counter moved between two sets of batches, by place, or why that cannot be said."""
+    spec = METRICS[metric]
+    earlier = {place: (batch.read_at, cell) for batch, place, cell in columns(previous, metric)}
+    found: dict[Place, Change | Missing] = {}
+    for batch, place, now in columns(current, metric):
+        read_at, before = earlier.get(place, (batch.read_at, FIRST))
+        seconds = batch.read_at - read_at
+        if isinstance(now, Missing):
+            found[place] = now
+        elif not isinstance(now, int) or not isinstance(before, int) or seconds <= 0:
+            found[place] = FIRST
+        else:
+            found[place] = Change(delta(spec, before, now, seconds), seconds)
+    return found
 
 
 def _live(current: Snapshot) -> Missing | None:
@@ -101,9 +99,15 @@ class _Derivation:
         self._before = _of_device(previous, device.index) if previous else []
         self._now = _of_device(current, device.index)
         self._not_live = _live(current)
+        self._changes: dict[str, dict[Place, Change | Missing]] = {}  # as far as asked for
+
+    def _counted(self, metric: str, place: Place) -> Change | Missing:
+        if metric not in self._changes:
+            self._changes[metric] = changes(self._before, self._now, metric)
+        return self._changes[metric].get(place) or Missing(Why.UNSUPPORTED, f"{metric} is not read")
 
     def _change(self, metric: str, place: Place) -> Change | Missing:
-        return self._not_live or change(self._before, self._now, metric, place)
+        return self._not_live or self._counted(metric, place)
 
     def _moved(self, metric: str, place: Place) -> Change | Missing:
         """A change of a counter that the driver truly counts: one stuck at 0 is unsupported."""
@@ -166,7 +170,7 @@ class _Derivation:
         for group in range(4):
             for name in totals:
                 metric = f"core.pe_array.row_group{group}.{name}_cycles"
-                found = change(self._before, self._now, metric, place)
+                found = self._counted(metric, place)
                 if isinstance(found, Missing):
                     return found
                 if found.delta.was_reset or found.delta.increase > _PE_CARRY:

@@ -213,8 +213,7 @@ class Capture:
 
     def one_pass(self) -> Iterator[str]:
         """Read everything once; rows of what is new or changed since the last pass."""
-        offset = self._clock.monotonic() - self._begin
-        yield f"#at {offset:.3f}"
+        yield f"#at {self._since() if self._last else 0.0:.3f}"
         groups = list(leaves(self._host).values())
         seen = self._read([[leaf.path for leaf in group if not leaf.target] for group in groups])
         for group in groups:

@@ -13,6 +13,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("neuron_observer.cli.doctor", "Say what cannot be read here, why, and the remedy."),
     "metrics": ("neuron_observer.cli.metrics", "The catalogue, and what this host provides."),
     "snapshot": ("neuron_observer.cli.snapshot", "Everything that can be read of this host, once."),
+    "triage": ("neuron_observer.cli.triage", "Say what a log means and what to do about it."),
 }
 
 

@@ -67,7 +67,7 @@ def _lines(report: Report) -> list[str]:
 
 
 def _note(note: Note) -> str:
-    mark = "PROBLEM" if note.problem else "ok     "
+    mark = "PROBLEM" if note.problem else "note   " if note.remedy else "ok     "
     remedy = f"\n             → {note.remedy}" if note.remedy else ""
     return f"{mark}  {note.topic}: {note.text}{remedy}"
 

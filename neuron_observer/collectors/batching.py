@@ -114,23 +114,34 @@ def _bounded(cell: Cell, limit: int | None) -> Cell:
 
 
 def _decoder(file: FileRead) -> _Decode:
-    first = file.targets[0].source
-    if first.format in TABLES:
-        parse_table = TABLES[first.format]
-        wanted = tuple((target.source.part, target.limit) for target in file.targets)
+    formats = {target.source.format for target in file.targets}
+    if len(formats) == 1 and not formats.isdisjoint(TABLES):
+        return _table(file.targets)
+    if len(file.targets) == 1:
+        return _scalar(file.targets[0])
+    # a path map may read one file for several metrics
+    singles = [_table((t,)) if t.source.format in TABLES else _scalar(t) for t in file.targets]
+    return lambda raw: tuple(decode(raw)[0] for decode in singles)
 
-        def table(raw: bytes) -> tuple[Cell, ...]:
-            parts = parse_table(raw)
-            return tuple(_bounded(parts.get(part, _NO_PART), limit) for part, limit in wanted)
 
-        return table
-    parse, limits = SCALARS[first.format], tuple(target.limit for target in file.targets)
+def _table(targets: tuple[Target, ...]) -> _Decode:
+    parse = TABLES[targets[0].source.format]
+    wanted = tuple((target.source.part, target.limit) for target in targets)
 
-    def scalar(raw: bytes) -> tuple[Cell, ...]:
-        cell = parse(raw)
-        return tuple(_bounded(cell, limit) for limit in limits)
+    def decode(raw: bytes) -> tuple[Cell, ...]:
+        parts = parse(raw)
+        return tuple(_bounded(parts.get(part, _NO_PART), limit) for part, limit in wanted)
 
-    return scalar
+    return decode
+
+
+def _scalar(target: Target) -> _Decode:
+    parse, limit = SCALARS[target.source.format], target.limit
+
+    def decode(raw: bytes) -> tuple[Cell, ...]:
+        return (_bounded(parse(raw), limit),)
+
+    return decode
 
 
 class FileBatch:

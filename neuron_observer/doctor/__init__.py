@@ -72,7 +72,8 @@ def _driver(topology: Topology) -> Iterator[Note]:
         unused = (
             f" for {len(topology.functions)} Neuron PCI functions" if topology.functions else ""
         )
-        yield Note("driver", True, f"not loaded{unused}", "modprobe neuron; dmesg tells why not")
+        needed = bool(topology.functions or topology.expected)
+        yield Note("driver", needed, f"not loaded{unused}", "modprobe neuron; dmesg tells why not")
         return
     text = f"{driver.version or 'version unknown'}, {driver.state}"
     if topology.loading:
@@ -216,7 +217,10 @@ _REMEDIES = (
 
 def _remedy(cell: Missing) -> str:
     if cell.why is Why.DENIED:
-        return "Root or CAP_DAC_READ_SEARCH brings it; nothing else here needs either"
+        return (
+            "Root or CAP_DAC_READ_SEARCH brings it, nothing else here needs either; driver 2.28"
+            " and later let everybody read core_count and connected_devices"
+        )
     if cell.detail.startswith("needs driver"):
         return f"Update aws-neuronx-dkms to {cell.detail.split()[2]} or later"
     return next((remedy for sign, remedy in _REMEDIES if sign in cell.detail), "")

@@ -58,7 +58,8 @@ def read_files(host: HostFs, clock: Clock, request: Request) -> Answer:
     for name, limit in zip(request.names, request.limits, strict=True):
         before = clock.monotonic()
         try:
-            contents.append(host.read(f"{request.folder}/{name}", limit))
+            path = f"{request.folder}/{name}" if request.folder else name
+            contents.append(host.read(path, limit))
         except OSError as error:
             contents.append(error)
         seconds.append(clock.monotonic() - before)

@@ -1,0 +1,1 @@
+"""Rules as data: what log lines mean (`patterns/*.yaml`), and how they are found."""

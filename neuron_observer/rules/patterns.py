@@ -1,0 +1,244 @@
+"""Patterns: what a log line means, one YAML row a message (`rules/patterns/*.yaml`).
+
+A file is a mapping with `defaults` (any keys of a row) and `patterns` (a list of rows):
+
+    id            name of the row, unique over all files
+    match         one regular expression or a list; searched, never anchored, ASCII
+    where         kernel | runtime | host: who writes such a line; or monitor | listing: a report
+                  of neuron-monitor or neuron-ls says so (such a row has no expression)
+    verdict       hw_fault | suspect | victim | app_error | capacity | benign | info
+    meaning       one sentence that a newcomer understands
+    action        what to do (model.Action); severity, if it is not the verdict's usual one
+    if_confirmed, confirm_by     what to do once other evidence agrees, and which evidence
+    finding       the finding that the row belongs to, if several rows make one
+    code          NRT status that the line stands for
+    blames_hardware    default: true for hw_fault only
+    weak          the line follows from a cause that stands elsewhere; it never leads
+    excuses       this line right beside one of that finding makes the other one harmless
+    ours          our own sysfs reads can cause the line; it is no evidence of anything
+    fact          {grade: source | document | capture | inferred, source: where that stands}
+
+Named groups `device`, `core` and `code` of an expression are the line's whereabouts; every other
+named group is kept as a field. A row whose fact is only inferred is shown and never counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import yaml
+
+from neuron_observer.errors import ConfigError
+from neuron_observer.model import Action, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+SHIPPED = Path(__file__).parent / "patterns"
+
+Where: TypeAlias = Literal["kernel", "runtime", "host", "monitor", "listing"]
+Class: TypeAlias = Literal[
+    "hw_fault", "suspect", "victim", "app_error", "capacity", "benign", "info"
+]
+Grade: TypeAlias = Literal["source", "document", "capture", "inferred"]
+
+REPORTED = frozenset({"monitor", "listing"})
+QUIET = frozenset({"benign", "info"})
+_USUAL = {"hw_fault": Severity.CRITICAL, "benign": Severity.INFO, "info": Severity.INFO}
+_REQUIRED = ("id", "where", "verdict", "meaning", "action", "fact")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Where the knowledge in a row comes from, and how good it is."""
+
+    grade: Grade
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One row: a message and what it means."""
+
+    id: str
+    where: Where
+    verdict: Class
+    meaning: str
+    action: Action
+    fact: Fact
+    severity: Severity
+    finding: str
+    match: tuple[str, ...] = ()
+    if_confirmed: Action | None = None
+    confirm_by: tuple[str, ...] = ()
+    code: str | None = None
+    blames_hardware: bool = False
+    weak: bool = False
+    excuses: str | None = None
+    ours: bool = False
+
+    @property
+    def quiet(self) -> bool:
+        """Whether the line is normal, or documented noise."""
+        return self.verdict in QUIET
+
+    @property
+    def shadow(self) -> bool:
+        """Whether the row rests on an inferred fact, so that it is shown and never counted."""
+        return self.fact.grade == "inferred"
+
+
+def load(paths: Iterable[Path] | None = None) -> tuple[Pattern, ...]:
+    """All rows of the given files (default: the shipped ones), in order; ids are unique."""
+    files = sorted(SHIPPED.glob("*.yaml")) if paths is None else paths
+    rows: dict[str, Pattern] = {}
+    for path in files:
+        for line, row in _rows(path):
+            if row.id in rows:
+                raise ConfigError(f"{row.id}: this id is taken", file=str(path), line=line)
+            rows[row.id] = row
+    return tuple(rows.values())
+
+
+def _rows(path: Path) -> list[tuple[int, Pattern]]:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        root = yaml.compose(path.read_text("utf-8"), Loader=loader)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot be read: {error}", file=str(path)) from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark else None
+        raise ConfigError(f"is no YAML: {error}", file=str(path), line=line) from None
+    top = _Reader(str(path)).mapping(root, "the file")
+    unknown = set(top) - {"defaults", "patterns"}
+    if unknown:
+        raise ConfigError(f"unknown key {min(unknown)!r}", file=str(path), line=1)
+    reader = _Reader(str(path))
+    defaults = reader.mapping(top["defaults"], "defaults") if "defaults" in top else {}
+    return [
+        (node.start_mark.line + 1, reader.row(node, defaults))
+        for node in reader.sequence(top.get("patterns"), "patterns")
+    ]
+
+
+class _Reader:
+    """Turns YAML nodes into rows; every error names the file, the line, the row and the key."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._row = ""
+
+    def fail(self, message: str, node: yaml.Node | None) -> ConfigError:
+        line = node.start_mark.line + 1 if node is not None else None
+        prefix = f"{self._row}: " if self._row else ""
+        return ConfigError(prefix + message, file=self._file, line=line)
+
+    def mapping(self, node: yaml.Node | None, what: str) -> dict[str, yaml.Node]:
+        if not isinstance(node, yaml.MappingNode):
+            raise self.fail(f"{what} must be a mapping", node)
+        found: dict[str, yaml.Node] = {}
+        for key, value in node.value:
+            if key.value in found:
+                raise self.fail(f"{what}: key {key.value!r} twice", key)
+            found[key.value] = value
+        return found
+
+    def sequence(self, node: yaml.Node | None, what: str) -> list[yaml.Node]:
+        if not isinstance(node, yaml.SequenceNode):
+            raise self.fail(f"{what} must be a list", node)
+        return list(node.value)
+
+    def text(self, node: yaml.Node, what: str) -> str:
+        if not isinstance(node, yaml.ScalarNode) or not node.value.strip():
+            raise self.fail(f"{what} must be a text", node)
+        return " ".join(str(node.value).split())
+
+    def expression(self, node: yaml.Node, what: str) -> str:
+        if not isinstance(node, yaml.ScalarNode) or not node.value.isascii():
+            raise self.fail(f"{what} must be an ASCII regular expression", node)
+        return str(node.value)
+
+    def texts(
+        self,
+        node: yaml.Node,
+        what: str,
+        one: Callable[[yaml.Node, str], str],
+    ) -> tuple[str, ...]:
+        if isinstance(node, yaml.SequenceNode):
+            return tuple(one(item, what) for item in node.value)
+        return (one(node, what),)
+
+    def choice(self, node: yaml.Node, what: str, choices: Iterable[str]) -> str:
+        value = self.text(node, what)
+        allowed = tuple(choices)
+        if value not in allowed:
+            raise self.fail(f"{what}: {value!r} is none of {', '.join(allowed)}", node)
+        return value
+
+    def flag(self, node: yaml.Node, what: str) -> bool:
+        return self.choice(node, what, ("true", "false")) == "true"
+
+    def fact(self, node: yaml.Node) -> Fact:
+        part = self.mapping(node, "fact")
+        if set(part) != {"grade", "source"}:
+            raise self.fail("fact has the keys grade and source, no others", node)
+        grade: Any = self.choice(part["grade"], "fact.grade", get_args(Grade))
+        return Fact(grade, self.text(part["source"], "fact.source"))
+
+    def row(self, node: yaml.Node, defaults: dict[str, yaml.Node]) -> Pattern:
+        self._row = ""
+        given = defaults | self.mapping(node, "a row")
+        if "id" in given:
+            self._row = self.text(given["id"], "id")
+        missing = [key for key in _REQUIRED if key not in given]
+        if missing:
+            raise self.fail(f"the key {missing[0]!r} is missing", node)
+        fields: dict[str, Any] = {key: self.value(key, value) for key, value in given.items()}
+        verdict: str = fields["verdict"]
+        fields.setdefault("severity", _USUAL.get(verdict, Severity.WARNING))
+        fields.setdefault("finding", fields["id"])
+        fields.setdefault("blames_hardware", verdict == "hw_fault")
+        row = Pattern(**fields)
+        self.check(row, node)
+        return row
+
+    def value(self, key: str, node: yaml.Node) -> Any:
+        actions = tuple(action.value for action in Action)
+        readers: dict[str, Callable[[], Any]] = {
+            "id": lambda: self.text(node, key),
+            "finding": lambda: self.text(node, key),
+            "meaning": lambda: self.text(node, key),
+            "code": lambda: self.text(node, key),
+            "excuses": lambda: self.text(node, key),
+            "match": lambda: self.texts(node, key, self.expression),
+            "confirm_by": lambda: self.texts(node, key, self.text),
+            "where": lambda: self.choice(node, key, get_args(Where)),
+            "verdict": lambda: self.choice(node, key, get_args(Class)),
+            "severity": lambda: Severity(self.choice(node, key, [s.value for s in Severity])),
+            "action": lambda: Action(self.choice(node, key, actions)),
+            "if_confirmed": lambda: Action(self.choice(node, key, actions)),
+            "blames_hardware": lambda: self.flag(node, key),
+            "weak": lambda: self.flag(node, key),
+            "ours": lambda: self.flag(node, key),
+            "fact": lambda: self.fact(node),
+        }
+        if key not in readers:
+            raise self.fail(f"unknown key {key!r}", node)
+        return readers[key]()
+
+    def check(self, row: Pattern, node: yaml.Node) -> None:
+        """What must hold between the keys of a row."""
+        if bool(row.match) == (row.where in REPORTED):
+            raise self.fail(f"where: {row.where} and the presence of match do not agree", node)
+        quiet = row.quiet
+        if quiet and row.severity is not Severity.INFO:
+            raise self.fail(f"a {row.verdict} line never has severity {row.severity.value}", node)
+        if quiet and row.action not in {Action.NONE, Action.WATCH}:
+            raise self.fail(f"a {row.verdict} line never asks for {row.action.value}", node)
+        if row.verdict == "hw_fault" and not (row.if_confirmed and row.confirm_by):
+            raise self.fail("a hw_fault needs if_confirmed and confirm_by", node)
+        if row.blames_hardware and row.verdict not in {"hw_fault", "suspect"}:
+            raise self.fail(f"a {row.verdict} line never blames the hardware", node)

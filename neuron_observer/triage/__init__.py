@@ -1,0 +1,1 @@
+"""From whatever people paste to a verdict: what happened, where, how sure, what to do."""

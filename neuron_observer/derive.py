@@ -52,10 +52,11 @@ def delta(spec: MetricSpec, before: int, now: int, seconds: float) -> Delta:
 
 
 class Change(NamedTuple):
-    """A counter's delta and the seconds over which it came."""
+    """A counter's delta, the seconds over which it came, and what it shows now."""
 
     delta: Delta
     seconds: float
+    now: int
 
 
 def changes(
@@ -73,7 +74,7 @@ def changes(
         elif not isinstance(now, int) or not isinstance(before, int) or seconds <= 0:
             found[place] = FIRST
         else:
-            found[place] = Change(delta(spec, before, now, seconds), seconds)
+            found[place] = Change(delta(spec, before, now, seconds), seconds, now)
     return found
 
 
@@ -112,13 +113,12 @@ class _Derivation:
     def _moved(self, metric: str, place: Place) -> Change | Missing:
         """A change of a counter that the driver truly counts: one stuck at 0 is unsupported."""
         found = self._change(metric, place)
-        if isinstance(found, Missing) or found.delta.increase:
+        if isinstance(found, Missing) or found.delta.increase or found.now:
             return found
-        own = reading(self._now, metric, place)
         executed = self._change("core.inferences", place)
         succeeded = self._change("core.execution.success", place)
         running = any(isinstance(c, Change) and c.delta.increase for c in (executed, succeeded))
-        if running and not isinstance(own, Missing) and own.value == 0:
+        if running:
             return Missing(Why.UNSUPPORTED, f"{metric} stays 0 while executions rise")
         return found
 
@@ -226,9 +226,12 @@ def derive(previous: Snapshot | None, current: Snapshot) -> Batch:
     for device in current.devices:
         one = _Derivation(previous, current, device)
         places = [Place(device.index, core.index) for core in device.cores]
+        busy: list[Cell] = []
         for metric, compute in one.computations().items():
-            rows.setdefault(metric, []).extend((place, compute(place)) for place in places)
-        busy = [cell for place, cell in rows.get("core.utilization", ()) if place in places]
+            cells = [compute(place) for place in places]
+            rows.setdefault(metric, []).extend(zip(places, cells, strict=True))
+            if metric == "core.utilization":
+                busy = cells
         for metric, cell in one.device_cells(busy).items():
             rows.setdefault(metric, []).append((Place(device.index), cell))
     return make_batch("derive", rows, current.monotonic)

@@ -41,7 +41,7 @@ class Options(NamedTuple):
     keep: bool = False  # keep descriptors of the fast and normal lanes
     all_devices: bool = False  # also devices without a /dev node in this container
     firmware_deadline: float | None = None
-    only: Collection[str] | None = None  # metrics of devices and cores to read; None: all
+    only: Collection[str] | None = None  # metrics of the node, devices, cores to read; None: all
     machine: bool = True  # also EFA adapters, host figures, temperatures, our own cost
 
 
@@ -74,7 +74,7 @@ class HostReader:
         self.plans = plan_devices(host, self.topology, options.path_map, options.only)
         blocking = reads_can_block(self.topology.version)
         self._sysfs = SysfsCollector(host, clock, self.plans, keep=options.keep)
-        self._node = NodeCollector(host, clock, self.topology, options.path_map)
+        self._node = NodeCollector(host, clock, self.topology, options.path_map, options.only)
         self._firmware = FirmwareCollector(
             host,
             clock,

@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from neuron_observer.sources.workers import Answer, Gathering
@@ -76,11 +77,14 @@ class HelperWorkers:
         return True
 
     def _listen(self, process: subprocess.Popen[bytes], gathering: Gathering) -> None:
-        for line in process.stdout or ():
-            message = json.loads(line)
-            read_at = self._clock.monotonic() - sum(message["seconds"])
-            contents = [_content(item) for item in message["contents"]]
-            gathering.put(message["device"], Answer(contents, message["seconds"], read_at))
+        if process.stdout is None:
+            return
+        with process.stdout as lines:
+            for line in lines:
+                message = json.loads(line)
+                read_at = self._clock.monotonic() - sum(message["seconds"])
+                contents = [_content(item) for item in message["contents"]]
+                gathering.put(message["device"], Answer(contents, message["seconds"], read_at))
 
     def gather(self, devices: Collection[int], seconds: float) -> dict[int, Answer]:
         """The answers that are there within `seconds`."""
@@ -89,9 +93,10 @@ class HelperWorkers:
     def close(self) -> None:
         """End the helper; one that hangs in the kernel is left behind, nobody waits for it."""
         self._process.kill()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe:
-                pipe.close()
+        if self._process.stdin:
+            with suppress(OSError):  # a request that nobody took is still in its buffer
+                self._process.stdin.close()
+        # Whoever listens closes the output: to close it here would wait for a helper that hangs.
         try:
             self._process.wait(timeout=0.5)
         except subprocess.TimeoutExpired:

@@ -54,6 +54,14 @@ def test_a_helper_that_died_is_replaced(helper: HelperWorkers) -> None:
     assert helper._process.pid != first.pid
 
 
+def test_closing_does_not_wait_for_a_helper_whose_output_stays_open(helper: HelperWorkers) -> None:
+    """As with a helper that hangs in the kernel, nobody ever sees the end of its output."""
+    output = os.open(f"/proc/{helper._process.pid}/fd/1", os.O_WRONLY)
+    helper.close()
+    assert helper._process.poll() is not None
+    os.close(output)
+
+
 def test_nothing_is_imported_from_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

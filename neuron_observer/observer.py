@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from neuron_observer.sources.workers import Workers
 
 ALL_LANES = ("fast", "normal", "slow", "firmware", "expensive")
+_IDENTITY_LANES = ("slow", "firmware")  # names, serial numbers, neighbours
 ONE_SHOT_GAP = 0.3  # seconds between the two reads of a one-shot
 DEADLINE = 10.0  # seconds that firmware registers may take
 BLOCKING_DEADLINE = 60.0  # the same on drivers whose reads block
@@ -40,7 +41,7 @@ class Options(NamedTuple):
     keep: bool = False  # keep descriptors of the fast and normal lanes
     all_devices: bool = False  # also devices without a /dev node in this container
     firmware_deadline: float | None = None
-    only: Collection[str] | None = None  # metrics of devices and cores to read; None: all
+    only: Collection[str] | None = None  # metrics of the node, devices, cores to read; None: all
     machine: bool = True  # also EFA adapters, host figures, temperatures, our own cost
 
 
@@ -61,6 +62,7 @@ class HostReader:
         self._batches: dict[tuple[str, str, int | None], Batch] = {}
         self._events: list[Event] = []
         self._previous: Snapshot | None = None
+        self._known: tuple[Device, ...] | None = None  # until an identity reading may differ
         self._look_around()
 
     def _look_around(self) -> None:
@@ -72,7 +74,7 @@ class HostReader:
         self.plans = plan_devices(host, self.topology, options.path_map, options.only)
         blocking = reads_can_block(self.topology.version)
         self._sysfs = SysfsCollector(host, clock, self.plans, keep=options.keep)
-        self._node = NodeCollector(host, clock, self.topology, options.path_map)
+        self._node = NodeCollector(host, clock, self.topology, options.path_map, options.only)
         self._firmware = FirmwareCollector(
             host,
             clock,
@@ -103,7 +105,8 @@ class HostReader:
             runs.append(self._run("firmware", self._firmware.poll))
         if self.machine:
             runs += [self._run(name, read) for name, read in self.machine.readers(lanes)]
-        self._keep([_topology_batch(self.topology, self.kept, self.clock)])
+        if "slow" in lanes or ("topology", "derived", None) not in self._batches:
+            self._keep([_topology_batch(self.topology, self.kept, self.clock)])
         snapshot = self._join(tuple(runs))
         previous, self._previous = self._previous, snapshot
         if not derived:
@@ -134,6 +137,8 @@ class HostReader:
             if key in self._batches:
                 self._note_falls(self._batches[key], batch)
             self._batches[key] = batch
+            if batch.lane in _IDENTITY_LANES:
+                self._known = None
 
     def _note_falls(self, before: Batch, now: Batch) -> None:
         fallen = list(falls(before, now))
@@ -155,13 +160,15 @@ class HostReader:
 
     def _join(self, runs: tuple[Run, ...]) -> Snapshot:
         batches = tuple(self._batches.values())
+        if self._known is None:
+            self._known = self._devices(batches)
         snapshot = Snapshot(
             at=self.clock.wall(),
             monotonic=self.clock.monotonic(),
             host_root=self.host.root,
             instance_type=self.topology.instance_type,
             driver=self.topology.driver,
-            devices=self._devices(batches),
+            devices=self._known,
             batches=batches,
             events=tuple(self._events),
             runs=runs,
@@ -195,6 +202,7 @@ class HostReader:
         self._events.append(Event(kind, NODE, self.clock.wall(), message))
         self.close()
         self._batches.clear()
+        self._known = None
         self._look_around()
 
     def close(self) -> None:

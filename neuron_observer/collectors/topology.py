@@ -17,7 +17,7 @@ from neuron_observer.catalogue.chips import (
     is_checked,
     parse_version,
 )
-from neuron_observer.collectors.discovery import Tree, walk
+from neuron_observer.collectors.discovery import Tree, walk_all
 from neuron_observer.model import Core, Device, Driver, Place
 from neuron_observer.parsers.sysfs import word
 from neuron_observer.sources.hostfs import is_character_device, resolve_link
@@ -92,11 +92,13 @@ def read_topology(
     hidden: tuple[int, ...] = ()
     if not all_devices:
         hidden = _without_node(host, paths)
-    skip = driver.state == "coming" or not look_inside
+    shown = [(index, path) for index, path in sorted(paths.items()) if index not in hidden]
+    if driver.state == "coming" or not look_inside:
+        trees = [Tree() for _ in shown]
+    else:
+        trees = walk_all(host, [path for _, path in shown], thorough=thorough)
     devices = tuple(
-        DeviceTree(index, path, Tree() if skip else walk(host, path, thorough=thorough))
-        for index, path in sorted(paths.items())
-        if index not in hidden
+        DeviceTree(index, path, tree) for (index, path), tree in zip(shown, trees, strict=True)
     )
     instance_type = _text(host, f"{DMI_FOLDER}/product_name")
     return Topology(

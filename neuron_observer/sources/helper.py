@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from neuron_observer.clock import Clock, SystemClock
@@ -31,7 +32,7 @@ class HelperWorkers:
         self._root = root
         self._clock = clock
         self._gathering = Gathering()
-        self._process = self._start()
+        self._process: subprocess.Popen[bytes] | None = None  # a host without devices needs none
 
     def _start(self) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
@@ -39,6 +40,7 @@ class HelperWorkers:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            start_new_session=True,  # Ctrl-C is ours to handle; the end of its input ends it
         )
         arguments = (process, self._gathering)
         threading.Thread(target=self._listen, args=arguments, daemon=True).start()
@@ -46,8 +48,8 @@ class HelperWorkers:
 
     def submit(self, device: int, request: Request) -> bool:
         """Ask the helper; False while its last answer for the device is owed."""
-        if self._process.poll() is not None:  # it died: what it owed will not come
-            self._gathering = Gathering()
+        if self._process is None or self._process.poll() is not None:
+            self._gathering = Gathering()  # what one that died owed will not come
             self._process = self._start()
         if not self._gathering.begin(device):
             return False
@@ -67,11 +69,22 @@ class HelperWorkers:
         return True
 
     def _listen(self, process: subprocess.Popen[bytes], gathering: Gathering) -> None:
-        for line in process.stdout or ():
-            message = json.loads(line)
-            read_at = self._clock.monotonic() - sum(message["seconds"])
-            contents = [_content(item) for item in message["contents"]]
-            gathering.put(message["device"], Answer(contents, message["seconds"], read_at))
+        """Take answers until the helper is gone.
+
+        Only this thread closes the pipe: closing it from another waits for the read under way,
+        and while a helper hangs in the kernel that read does not end.
+        """
+        if process.stdout is None:
+            return
+        with process.stdout as answers:
+            for line in answers:
+                if line.endswith(b"\n"):  # the last may be cut off
+                    self._take(json.loads(line), gathering)
+
+    def _take(self, message: dict[str, Any], gathering: Gathering) -> None:
+        read_at = self._clock.monotonic() - sum(message["seconds"])
+        contents = [_content(item) for item in message["contents"]]
+        gathering.put(message["device"], Answer(contents, message["seconds"], read_at))
 
     def gather(self, devices: Collection[int], seconds: float) -> dict[int, Answer]:
         """The answers that are there within `seconds`."""
@@ -79,14 +92,17 @@ class HelperWorkers:
 
     def close(self) -> None:
         """End the helper; one that hangs in the kernel is left behind, nobody waits for it."""
-        self._process.kill()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe:
-                pipe.close()
+        process = self._process
+        if process is None:
+            return
+        process.kill()
+        if process.stdin:
+            with suppress(OSError):  # what it has not taken yet
+                process.stdin.close()
         try:
-            self._process.wait(timeout=0.5)
+            process.wait(timeout=0.5)
         except subprocess.TimeoutExpired:
-            self._process.returncode = -9  # it cannot be reaped: keep Popen from warning
+            process.returncode = -9  # it cannot be reaped: keep Popen from warning
 
 
 def _content(item: dict[str, Any]) -> Content:
@@ -116,7 +132,7 @@ def serve(root: str) -> None:
             "contents": [_item(content) for content in found.contents],
             "seconds": found.seconds,
         }
-        with lock:
+        with lock, suppress(OSError):  # nobody listens any more: the input has ended too
             sys.stdout.write(json.dumps(reply) + "\n")
             sys.stdout.flush()
 
@@ -126,3 +142,4 @@ def serve(root: str) -> None:
 
 if __name__ == "__main__":
     serve(sys.argv[1])
+    os._exit(0)  # threads that still read must not hold up the end

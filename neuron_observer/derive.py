@@ -255,7 +255,7 @@ class Fall(NamedTuple):
 
 
 def falls(before: Batch, now: Batch) -> Iterator[Fall]:
-    """Counters of a batch that fell since the batch before it.
+    """Counters of a batch that fell since the batch before it; a wrap or a carry is no fall.
 
     The kernel's own CPU times are left out: idle and iowait may go back (Documentation/proc).
     """
@@ -266,10 +266,13 @@ def falls(before: Batch, now: Batch) -> Iterator[Fall]:
         spec = METRICS[metric]
         if spec.kind is not Kind.COUNTER or metric.startswith("host.cpu."):
             continue
+        carry = _PE_CARRY if metric.startswith("core.pe_array.") else 0
         for offset, place in enumerate(column.places):
             row = column.start + offset
             earlier, cell = before.cells[row], now.cells[row]
             if not (isinstance(earlier, int) and isinstance(cell, int)):
                 continue
-            if row in changed and cell < earlier:
+            if row not in changed or earlier - cell <= carry:
+                continue
+            if delta(spec, earlier, cell, now.read_at - before.read_at).was_reset:
                 yield Fall(metric, place, earlier, cell)

@@ -13,7 +13,7 @@ from neuron_observer.parsers.tables import TABLES
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from neuron_observer.catalogue.spec import MetricSpec, Source
     from neuron_observer.clock import Clock
@@ -202,16 +202,19 @@ class FileBatch:
             if not _same_error(raw[number], self._raw[number])
         )
         self._raw = raw
-        rows: tuple[int, ...] = ()
+        before, untouched = self._published, self._published is self._parsed
+        rows: Iterable[int] = ()
         if changed_files:
             self._parsed = self._parsed.copy()
             rows = tuple(row for number in changed_files for row in self._decode(number))
         cells = self._parsed
         if self._guard:
             cells = self._guard(self.layout, cells, wall)
-            rows = tuple(compress(range(len(cells)), map(ne, cells, self._published)))
+        if self._guard or not untouched:
+            rows = compress(range(len(cells)), map(ne, cells, before))
         self._published = cells
-        return Batch(*self.name, self.layout, cells, read_at, seconds, rows)
+        changed = tuple(row for row in rows if cells[row] != before[row])
+        return Batch(*self.name, self.layout, cells, read_at, seconds, changed)
 
     def _decode(self, number: int) -> tuple[int, ...]:
         raw, rows = self._raw[number], self._rows[number]
@@ -227,8 +230,8 @@ class FileBatch:
 
     def missing(self, reason: Missing, read_at: float) -> Batch:
         """All cells missing for one reason: nothing was read."""
-        cells: list[Cell] = [reason] * len(self.layout.sources)
-        return Batch(*self.name, self.layout, cells, read_at)
+        self._published = [reason] * len(self.layout.sources)
+        return Batch(*self.name, self.layout, self._published, read_at)
 
 
 def _same_error(one: Content, other: Content) -> bool:

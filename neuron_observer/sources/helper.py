@@ -32,7 +32,7 @@ class HelperWorkers:
         self._root = root
         self._clock = clock
         self._gathering = Gathering()
-        self._process: subprocess.Popen[bytes] | None = None  # a host without devices needs none
+        self._process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
@@ -42,14 +42,20 @@ class HelperWorkers:
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             start_new_session=True,  # Ctrl-C is ours to handle; the end of its input ends it
         )
-        arguments = (process, self._gathering)
-        threading.Thread(target=self._listen, args=arguments, daemon=True).start()
+        self._listener = threading.Thread(
+            target=self._listen,
+            args=(process, self._gathering),
+            name="firmware-helper",
+            daemon=True,
+        )
+        self._listener.start()
         return process
 
     def submit(self, device: int, request: Request) -> bool:
         """Ask the helper; False while its last answer for the device is owed."""
-        if self._process is None or self._process.poll() is not None:
-            self._gathering = Gathering()  # what one that died owed will not come
+        if self._process.poll() is not None:  # it died: what it owed will not come
+            self._end(self._process)
+            self._gathering = Gathering()
             self._process = self._start()
         if not self._gathering.begin(device):
             return False
@@ -69,22 +75,17 @@ class HelperWorkers:
         return True
 
     def _listen(self, process: subprocess.Popen[bytes], gathering: Gathering) -> None:
-        """Take answers until the helper is gone.
-
-        Only this thread closes the pipe: closing it from another waits for the read under way,
-        and while a helper hangs in the kernel that read does not end.
-        """
         if process.stdout is None:
             return
+        # Only this thread closes the pipe: closing it from another waits for a read that hangs.
         with process.stdout as answers:
             for line in answers:
-                if line.endswith(b"\n"):  # the last may be cut off
-                    self._take(json.loads(line), gathering)
-
-    def _take(self, message: dict[str, Any], gathering: Gathering) -> None:
-        read_at = self._clock.monotonic() - sum(message["seconds"])
-        contents = [_content(item) for item in message["contents"]]
-        gathering.put(message["device"], Answer(contents, message["seconds"], read_at))
+                if not line.endswith(b"\n"):
+                    return  # it died while it was writing
+                message = json.loads(line)
+                read_at = self._clock.monotonic() - sum(message["seconds"])
+                contents = [_content(item) for item in message["contents"]]
+                gathering.put(message["device"], Answer(contents, message["seconds"], read_at))
 
     def gather(self, devices: Collection[int], seconds: float) -> dict[int, Answer]:
         """The answers that are there within `seconds`."""
@@ -92,12 +93,13 @@ class HelperWorkers:
 
     def close(self) -> None:
         """End the helper; one that hangs in the kernel is left behind, nobody waits for it."""
-        process = self._process
-        if process is None:
-            return
+        self._end(self._process)
+
+    @staticmethod
+    def _end(process: subprocess.Popen[bytes]) -> None:
         process.kill()
         if process.stdin:
-            with suppress(OSError):  # what it has not taken yet
+            with suppress(OSError):  # what it never took
                 process.stdin.close()
         try:
             process.wait(timeout=0.5)

@@ -1,92 +1,194 @@
-"""The helper process: answers, ends with us, and never holds us up."""
+"""The helper process: it answers, fails, dies and hangs, and its owner never waits for it."""
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
-import subprocess
-import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
 
 from neuron_observer.clock import SystemClock
 from neuron_observer.sources.helper import HelperWorkers
 from neuron_observer.sources.workers import Request
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
-    import pytest
+    from neuron_observer.sources.workers import Answer
 
-PATIENCE = 20.0  # seconds; only a failure waits so long
-REQUEST = Request("sys", ("a", "missing"), (4097, 4097))
-
-
-def _host(tmp_path: Path) -> str:
-    (tmp_path / "sys").mkdir()
-    (tmp_path / "sys/a").write_bytes(b"\xff7\n")
-    return str(tmp_path)
+PATIENCE = 20.0  # seconds; a test that needs them has failed
 
 
-def test_it_answers_with_bytes_and_errors(tmp_path: Path) -> None:
-    """What comes over the pipe is what the files hold, or why they cannot be read."""
-    workers = HelperWorkers(_host(tmp_path), SystemClock())
-    assert workers.submit(3, REQUEST)
-    content, error = workers.gather([3], PATIENCE)[3].contents
-    workers.close()
-    assert content == b"\xff7\n"
-    assert isinstance(error, FileNotFoundError)
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A host with two devices."""
+    for number in (0, 1):
+        folder = tmp_path / "sys" / f"n{number}"
+        folder.mkdir(parents=True)
+        (folder / "serial").write_bytes(b"\xff\0serial %d\n" % number)
+        (folder / "count").write_text(f"{number}\n")
+    return tmp_path
 
 
-def test_no_process_is_started_for_nothing(tmp_path: Path) -> None:
-    """Without a request there is nothing to end."""
-    before = _children()
-    workers = HelperWorkers(_host(tmp_path), SystemClock())
-    assert _children() == before
+@pytest.fixture
+def helper(root: Path) -> Iterator[HelperWorkers]:
+    """A helper that reads below the host's root."""
+    workers = HelperWorkers(str(root), SystemClock())
+    yield workers
     workers.close()
 
 
-def test_close_does_not_wait_for_a_pipe_that_stays_open(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A helper that cannot be ended keeps its end of the pipe; closing returns all the same."""
-    program, pid = tmp_path / "helper", tmp_path / "pid"
-    program.write_text(f"#!/bin/sh\nsleep 60 &\necho $! > {pid}.new; mv {pid}.new {pid}\nwait\n")
-    program.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(program))
-    workers = HelperWorkers(_host(tmp_path), SystemClock())
-    workers.submit(0, REQUEST)
-    assert workers.gather([0], 0.5) == {}
-    closing = threading.Thread(target=workers.close, daemon=True)
-    closing.start()
-    closing.join(PATIENCE)
-    os.kill(int(pid.read_text()), signal.SIGKILL)
-    assert not closing.is_alive()
+def ask(workers: HelperWorkers, device: int, *names: str) -> Answer:
+    """One question and its answer."""
+    assert workers.submit(device, Request(f"sys/n{device}", names, (64,) * len(names)))
+    return workers.gather((device,), PATIENCE)[device]
 
 
-def test_an_interrupt_of_the_terminal_is_not_the_helpers(tmp_path: Path) -> None:
+def gone(pid: int) -> bool:
+    """Whether no process, not even a dead one that nobody waited for, has this number."""
+    return not Path(f"/proc/{pid}").exists()
+
+
+def test_it_answers(helper: HelperWorkers) -> None:
+    """Any bytes, in the order of the names, a duration each, for each device, again and again."""
+    for _ in range(3):
+        for device in (0, 1):
+            answer = ask(helper, device, "serial", "count")
+            assert answer.contents == [b"\xff\0serial %d\n" % device, b"%d\n" % device]
+            assert len(answer.seconds) == 2
+            assert answer.read_at <= SystemClock().monotonic()
+
+
+def test_reads_are_bounded(helper: HelperWorkers, root: Path) -> None:
+    """The limit goes along with the name."""
+    (root / "sys/n0/long").write_bytes(b"x" * 100_000)
+    assert ask(helper, 0, "long").contents == [b"x" * 64]
+
+
+def test_errors_are_answers(helper: HelperWorkers, root: Path) -> None:
+    """The errno of each file that cannot be read, and the next file is read."""
+    (root / "sys/n0/loop").symlink_to("loop")
+    *errors, count = ask(helper, 0, "absent", "loop", ".", "count").contents
+    numbers = [error.errno for error in errors if isinstance(error, OSError)]
+    assert numbers == [errno.ENOENT, errno.ELOOP, errno.EISDIR]
+    assert count == b"0\n"
+
+
+def test_a_pipe_holds_up_nobody(helper: HelperWorkers, root: Path) -> None:
+    """A pipe where a file should be, with a silent writer: an error, and the helper goes on."""
+    os.mkfifo(root / "sys/n0/pipe")
+    writer = os.open(root / "sys/n0/pipe", os.O_RDWR)
+    try:
+        (content,) = ask(helper, 0, "pipe").contents
+    finally:
+        os.close(writer)
+    assert isinstance(content, OSError)
+    assert content.errno == errno.EAGAIN
+    assert ask(helper, 1, "count").contents == [b"1\n"]
+
+
+def test_a_helper_that_died_is_started_again(helper: HelperWorkers) -> None:
+    """What it owed will not come; the next question goes to a new one, and the old one is gone."""
+    assert ask(helper, 0, "count").contents == [b"0\n"]
+    for _ in range(2):
+        pid = helper._process.pid
+        os.kill(pid, signal.SIGSTOP)
+        helper.submit(0, Request("sys/n0", ("count",), (64,)))
+        os.kill(pid, signal.SIGKILL)
+        helper._process.wait(PATIENCE)
+        assert ask(helper, 0, "count").contents == [b"0\n"]
+        assert helper._process.pid != pid
+        assert gone(pid)
+
+
+def test_a_question_into_a_broken_pipe_is_not_owed_for_ever(helper: HelperWorkers) -> None:
+    """The helper is ending and takes nothing: the question fails, the next one is answered."""
+    process = helper._process
+    assert process.stdin
+    reading, writing = os.pipe()
+    os.close(reading)
+    os.dup2(writing, process.stdin.fileno())
+    os.close(writing)
+    assert not helper.submit(0, Request("sys/n0", ("count",), (64,)))
+    process.wait(PATIENCE)
+    assert ask(helper, 0, "count").contents == [b"0\n"]
+
+
+def test_a_helper_that_hangs_is_left_behind(helper: HelperWorkers) -> None:
+    """No answer by the deadline, no second question while one is owed, and closing ends it."""
+    assert ask(helper, 0, "count").contents == [b"0\n"]
+    pid = helper._process.pid
+    os.kill(pid, signal.SIGSTOP)
+    assert helper.submit(0, Request("sys/n0", ("count",), (64,)))
+    assert helper.gather((0,), 0.05) == {}
+    assert not helper.submit(0, Request("sys/n0", ("count",), (64,)))
+    helper.close()
+    assert gone(pid)
+
+
+def test_a_helper_that_comes_back_answers(helper: HelperWorkers) -> None:
+    """A read that took long is late, not lost."""
+    os.kill(helper._process.pid, signal.SIGSTOP)
+    assert helper.submit(0, Request("sys/n0", ("count",), (64,)))
+    assert helper.gather((0,), 0.05) == {}
+    os.kill(helper._process.pid, signal.SIGCONT)
+    assert helper.gather((0,), PATIENCE)[0].contents == [b"0\n"]
+
+
+def test_closing_leaves_no_zombie(root: Path) -> None:
+    """The process is gone, not just dead, and its descriptors are given back."""
+    workers = HelperWorkers(str(root), SystemClock())
+    assert ask(workers, 0, "count").contents == [b"0\n"]
+    pid = workers._process.pid
+    workers.close()
+    assert gone(pid)
+    workers._listener.join(PATIENCE)
+    assert not workers._listener.is_alive()
+    pipes = (workers._process.stdin, workers._process.stdout)
+    assert [pipe.closed for pipe in pipes if pipe] == [True, True]
+
+
+def test_closing_twice_is_closing(root: Path) -> None:
+    """A second close changes nothing."""
+    workers = HelperWorkers(str(root), SystemClock())
+    workers.close()
+    workers.close()
+    assert gone(workers._process.pid)
+
+
+def test_closing_does_not_wait_for_a_helper_that_holds_its_pipe(root: Path) -> None:
+    """A process that sleeps in the kernel cannot be ended and keeps its end of the pipe open."""
+    workers = HelperWorkers(str(root), SystemClock())
+    assert ask(workers, 0, "count").contents == [b"0\n"]
+    held = os.open(f"/proc/{workers._process.pid}/fd/1", os.O_WRONLY)
+    closed = threading.Event()
+
+    def close() -> None:
+        workers.close()
+        closed.set()
+
+    try:
+        threading.Thread(target=close, daemon=True).start()
+        assert closed.wait(PATIENCE)
+    finally:
+        os.close(held)
+        workers._listener.join(PATIENCE)
+
+
+def test_the_helper_ends_with_its_owner(root: Path) -> None:
+    """Its standard input ends, so it does."""
+    workers = HelperWorkers(str(root), SystemClock())
+    assert ask(workers, 0, "count").contents == [b"0\n"]
+    assert workers._process.stdin
+    workers._process.stdin.close()
+    assert workers._process.wait(PATIENCE) == 0
+    workers.close()
+
+
+def test_an_interrupt_of_the_terminal_is_not_the_helpers(helper: HelperWorkers) -> None:
     """Ctrl-C goes to a whole process group; the helper is in one of its own."""
-    workers = HelperWorkers(_host(tmp_path), SystemClock())
-    before = _children()
-    workers.submit(0, REQUEST)
-    (helper,) = _children() - before
-    assert os.getpgid(helper) != os.getpgid(0)
-    workers.close()
-
-
-def test_it_ends_when_its_input_does(tmp_path: Path) -> None:
-    """A helper whose starter was killed leaves by itself and says nothing."""
-    done = subprocess.run(
-        [sys.executable, "-m", "neuron_observer.sources.helper", _host(tmp_path)],
-        input=b"",
-        capture_output=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-
-
-def _children() -> set[int]:
-    """Process ids of our own children."""
-    with open(f"/proc/self/task/{threading.get_native_id()}/children") as listed:  # noqa: PTH123 - one line
-        return set(map(int, listed.read().split()))
+    assert os.getpgid(helper._process.pid) != os.getpgid(0)

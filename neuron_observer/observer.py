@@ -251,6 +251,8 @@ def _topology_batch(topology: Topology, kept: int, clock: Clock) -> Batch:
 
 def read_once(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> Snapshot:
     """Two reads, so that rates are known; the second only of what moves."""
-    reader.poll(lanes, derived=False)
+    first = reader.poll(lanes, derived=False)
     reader.clock.wait(ONE_SHOT_GAP)
-    return reader.poll([lane for lane in lanes if lane in ("fast", "normal", "expensive")])
+    second = reader.poll([lane for lane in lanes if lane in ("fast", "normal", "expensive")])
+    broken = tuple(run for run in first.runs if not run.ok)
+    return second._replace(events=first.events + second.events, runs=broken + second.runs)

@@ -48,6 +48,7 @@ class HelperWorkers:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            start_new_session=True,  # Ctrl-C is ours to handle; the end of its input ends it
         )
         self._listener = threading.Thread(
             target=self._listen,

@@ -187,3 +187,8 @@ def test_the_helper_ends_with_its_owner(root: Path) -> None:
     workers._process.stdin.close()
     assert workers._process.wait(PATIENCE) == 0
     workers.close()
+
+
+def test_an_interrupt_of_the_terminal_is_not_the_helpers(helper: HelperWorkers) -> None:
+    """Ctrl-C goes to a whole process group; the helper is in one of its own."""
+    assert os.getpgid(helper._process.pid) != os.getpgid(0)

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import venv
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 from benchmarks.hosts import enter_namespaces, mount, write_tree
@@ -108,7 +109,10 @@ def measure_version(command: Path, rounds: int) -> bool:
         lambda: cpu_of([python, "-c", "pass"], environment) * 1e3,
         rounds,
     )
-    return judge(Goal("--version against python -c pass", VERSION_GOAL), pairs, "ms")
+    met = judge(Goal("--version against python -c pass", VERSION_GOAL), pairs, "ms")
+    click = median(cpu_of([python, "-c", "import click"], environment) for _ in range(rounds))
+    print(f"    an interpreter that only imports click takes {click * 1e3:.4g} ms")
+    return met
 
 
 def measure_devices(command: Path, floor: Path, folder: Path, listing: str, rounds: int) -> bool:

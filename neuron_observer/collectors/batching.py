@@ -29,6 +29,8 @@ _REASONS = {
     errno.ELOOP: "a link where a file should be",
     errno.EISDIR: "a directory where a file should be",
 }
+# What a file gives that was there before: its driver went, or moved it.
+GONE = frozenset(Missing(Why.FAILED, _REASONS[number]) for number in (errno.ENOENT, errno.ENODEV))
 _TOO_LONG = Missing(Why.FAILED, "longer than its form allows")
 _NO_PART = Missing(Why.FAILED, "this part is not in the file")
 

@@ -89,6 +89,11 @@ class Cause:
         return self.lead.severity is not Severity.INFO and not self.lead.shadow
 
     @property
+    def began(self) -> float | None:
+        """When it was seen first by a clock, if a fact has one."""
+        return min((fact.at for fact in self.facts if fact.at is not None), default=None)
+
+    @property
     def first(self) -> Fact:
         """Its fact that was seen first."""
         return min(self.facts, key=lambda fact: (fact.source, fact.line))
@@ -244,8 +249,8 @@ def _follows(cause: Cause, root: Cause) -> bool:
 
 def _before(one: Cause, other: Cause) -> bool:
     """By clock if both have one, else by line within one input; else it may be."""
-    if one.first.at is not None and other.first.at is not None:
-        return one.first.at <= other.first.at
+    if one.began is not None and other.began is not None:
+        return one.began <= other.began
     return one.first.source != other.first.source or one.first.line <= other.first.line
 
 

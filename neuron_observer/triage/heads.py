@@ -18,6 +18,7 @@ _RUNTIME = re.compile(
 )
 _HOST = rb"([A-Za-z][\w-]*[\d-][\w.-]*)"
 _PREFIX = re.compile(rb"\s*\[?" + _HOST + rb"\]?(?: +(?:kernel|runtime) ?)?: ")
+_POD = re.compile(rb"\s*\[pod/([\w.-]+)/")  # kubectl logs --prefix
 _NO_HOST = re.compile(
     rb"(?:nd|nc)\d|.*rank|(?:lib|aws-|nrt|neuron|nccl|python|torch|pytorch|kernel)", re.IGNORECASE
 )
@@ -72,7 +73,8 @@ def head(line: bytes, start: int) -> Head:
         pid = int(found[8])
         at, length = _moment(found) or at, found.end()
     if node is None:
-        prefix = _PREFIX.match(before)
+        pod = _POD.match(before)
+        prefix = pod or _PREFIX.match(before)
         if prefix and not _NO_HOST.match(prefix[1]):
             node = prefix[1].decode()
     return Head(node, at, pid, record.from_kernel, length)

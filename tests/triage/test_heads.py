@@ -32,6 +32,7 @@ def of(prefix: str) -> Head:
         ("Nov 30 10:00:00 ip-10-0-0-1 kernel: [ 7638.723761] ", "ip-10-0-0-1"),
         ("Nov 30 10:00:00 trn1-7 train[300]: ", "trn1-7"),
         ("2026-11-30T10:00:00.123456+00:00 trn1-7 kernel: ", "trn1-7"),
+        ("[pod/worker-3/train] ", "worker-3"),
         ("[rank12]: ", None),
         ("rank-12: ", None),
         ("12: ", None),

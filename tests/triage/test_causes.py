@@ -229,3 +229,14 @@ def test_a_program_error_on_many_cores_is_one_finding(lines: int) -> None:
     (finding,) = found.findings
     assert finding.entity.device == (0 if lines == 1 else None)
     assert sum(int(item.fields["count"]) for item in finding.evidence) >= min(lines, 8)
+
+
+def test_a_job_on_thousands_of_nodes() -> None:
+    """One fault among two thousand nodes is named, and every other node waited for it."""
+    lines = [f"trn-{n}: {STATUS.format(1200)}" for n in range(2000)]
+    lines.append("trn-2000: NEURON_HW_ERR=SRAM_UNCORRECTABLE_ERROR nd-id=1 nc-id=1")
+    found = of_text("\n".join(lines))
+    (fault,) = loud(found)
+    assert fault.entity.node == "trn-2000"
+    assert len(found.findings) == 2001
+    assert all("trn-2000" in f.message for f in found.findings if f is not fault)

@@ -63,6 +63,7 @@ class Fact:
     at: float | None
     by_kernel: bool | None
     fields: dict[str, Scalar]
+    job: str | None
     order: int  # how many facts were there before it
     said: str = ""  # the message without what stands before it
     count: int = 0
@@ -143,7 +144,7 @@ class Folder:
             fact = self.facts[key] = Fact(
                 seen.pattern, seen.source, seen.head.node, seen.device, seen.core, seen.code,
                 seen.line, seen.words(), seen.head.at, seen.head.by_kernel,
-                dict(seen.fields), len(self.facts), seen.words(seen.start),
+                dict(seen.fields), seen.head.job, len(self.facts), seen.words(seen.start),
             )  # fmt: skip
         return fact
 

@@ -34,6 +34,7 @@ class Head(NamedTuple):
     at: float | None = None  # wall clock
     pid: int | None = None
     by_kernel: bool | None = None  # False: a process wrote it into the kernel log
+    job: str | None = None  # container, else systemd unit
     length: int = 0  # bytes of the line that belong to the head; 0 where the form is not known
 
 
@@ -77,7 +78,7 @@ def head(line: bytes, start: int) -> Head:
         prefix = pod or _PREFIX.match(before)
         if prefix and not _NO_HOST.match(prefix[1]):
             node = prefix[1].decode()
-    return Head(node, at, pid, record.from_kernel, length)
+    return Head(node, at, pid, record.from_kernel, length=length)
 
 
 def head_of_json(line: bytes) -> Head:
@@ -85,7 +86,9 @@ def head_of_json(line: bytes) -> Head:
     start = line.find(b"{")
     record = kmsg.parse_journal(line[start:])
     if record:
-        return Head(record.host, record.wall, record.pid, record.from_kernel)
+        fields = dict(record.fields)
+        job = fields.get("CONTAINER") or fields.get("UNIT")
+        return Head(record.host, record.wall, record.pid, record.from_kernel, job)
     return Head(_first_text(_entry(line[start:]), _NODE_KEYS))
 
 

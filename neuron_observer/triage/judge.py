@@ -90,7 +90,8 @@ def _entity(cause: Cause) -> Entity:
         (str(fact.fields["serial-num"]) for fact in cause.facts if "serial-num" in fact.fields),
         None,
     )
-    return Entity(kind, node=cause.node, device=cause.device, core=cause.core, serial=serial)
+    place = (cause.node, cause.device, cause.core)
+    return Entity(kind, *place, serial=serial, job=cause.job)
 
 
 def _message(cause: Cause, inputs: Sequence[Input]) -> str:
@@ -103,7 +104,7 @@ def _message(cause: Cause, inputs: Sequence[Input]) -> str:
         parts.append(f"Core held by pid {', '.join(holders)}.")
     if cause.lead.shadow:
         parts.append("The reading is inferred from the driver's code and not counted.")
-    if any(fact.by_kernel is False for fact in cause.facts):
+    if any(f.kind == "kernel_line" and f.by_kernel is False for f in cause.facts):
         parts.append("A process wrote the line into the kernel log, not the kernel.")
     return " ".join(parts)
 
@@ -129,6 +130,8 @@ def place(cause: Cause, inputs: Sequence[Input]) -> str:
         parts.append(f"device {cause.device}")
     if cause.core is not None:
         parts.append(f"core {cause.core}")
+    if cause.job is not None:
+        parts.append(f"job {cause.job}")
     return ", ".join(parts)
 
 

@@ -111,6 +111,7 @@ def _fact(fact: Fact, names: Sequence[str]) -> dict[str, Any]:
         "at": instant(fact.at),
         "by_kernel": fact.by_kernel,
         "pids": fact.pids,
+        "job": fact.job,
         "text": fact.text,
         "fields": fact.fields,
         "action": fact.action.value,

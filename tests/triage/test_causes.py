@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -229,6 +230,22 @@ def test_a_program_error_on_many_cores_is_one_finding(lines: int) -> None:
     (finding,) = found.findings
     assert finding.entity.device == (0 if lines == 1 else None)
     assert sum(int(item.fields["count"]) for item in finding.evidence) >= min(lines, 8)
+
+
+def test_the_journal_of_a_job() -> None:
+    """Lines from the journal of a unit are attributed to node, process, job, device and core."""
+    entry = {
+        "MESSAGE": RUNTIME_SRAM,
+        "_HOSTNAME": "trn1-7",
+        "_PID": "300",
+        "_SYSTEMD_UNIT": "train.service",
+        "SYSLOG_FACILITY": "3",
+    }
+    (fault,) = of_text(json.dumps(entry)).findings
+    place = fault.entity
+    assert (place.node, place.job, place.device, place.core) == ("trn1-7", "train.service", 2, 1)
+    assert fault.evidence[0].fields["pids"] == "300"
+    assert "A process wrote" not in fault.message
 
 
 def test_a_job_on_thousands_of_nodes() -> None:

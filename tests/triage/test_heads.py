@@ -85,6 +85,20 @@ def test_json_of_the_journal() -> None:
     assert head_of_json(line) == Head("trn1-7", 1796032800.0, 300, by_kernel=True)
 
 
+@pytest.mark.parametrize(
+    ("fields", "job"),
+    [
+        ({"_SYSTEMD_UNIT": "train.service"}, "train.service"),
+        ({"_SYSTEMD_UNIT": "docker.service", "CONTAINER_NAME": "worker-3"}, "worker-3"),
+        ({}, None),
+    ],
+)
+def test_the_job_of_a_journal_entry(fields: dict[str, str], job: str | None) -> None:
+    """The container of an entry, else its unit, is the job."""
+    line = json.dumps({"MESSAGE": MESSAGE, **fields}).encode()
+    assert head_of_json(line).job == job
+
+
 @pytest.mark.parametrize("key", ["log", "message", "msg"])
 def test_json_of_a_container(key: str) -> None:
     """The line inside the JSON of a container's log."""

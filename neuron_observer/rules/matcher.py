@@ -109,9 +109,10 @@ class Matcher:
         at = begin
         while found := self._gate.search(block, at):
             here = found.start()
-            end = block.find(b"\n", here)
-            end = min(len(block) if end < 0 else end, here + LINE_LIMIT)
-            start = max(block.rfind(b"\n", 0, here) + 1, here - LINE_LIMIT // 2)
+            first, last = max(0, here - LINE_LIMIT // 2), min(len(block), here + LINE_LIMIT)
+            start = max(block.rfind(b"\n", first, here) + 1, first)
+            end = block.find(b"\n", here, last)
+            end = last if end < 0 else end
             text = block[start:end]
             matches = self.match(text)
             if start < at or end > until:

@@ -20,6 +20,8 @@ TEXT = 300  # characters of a line that are kept
 PIDS = 16
 BESIDE = 2  # lines between a message and the one that excuses it
 
+_NO_DIGITS = bytes.maketrans(b"0123456789", b"#" * 10)
+
 _KINDS: dict[str, EvidenceKind] = {
     "kernel": "kernel_line",
     "host": "kernel_line",
@@ -104,7 +106,7 @@ class Folder:
 
     def __init__(self) -> None:
         self.facts: dict[tuple[object, ...], Fact] = {}
-        self.novel: dict[str, Novel] = {}
+        self.novel: dict[bytes, Novel] = {}
         self.novel_lines = 0
         self._beside: dict[int, tuple[int, Fact]] = {}  # by input: line and fact seen last
 
@@ -160,12 +162,14 @@ class Folder:
                 del self._beside[source]  # one line excuses one
                 return
 
-    def add_novel(self, source: int, line: int, text: str) -> None:
+    def add_novel(self, source: int, line: int, text: bytes) -> None:
         """Count a line that nobody knows; lines that differ in digits only are one."""
         self.novel_lines += 1
-        shape = "".join("#" if character.isdigit() else character for character in text[-200:])
+        shape = text[-TEXT:].translate(_NO_DIGITS)
         found = self.novel.get(shape)
         if found is None and len(self.novel) < MAX_NOVEL:
-            found = self.novel[shape] = Novel(source, line, text[:TEXT])
+            found = self.novel[shape] = Novel(
+                source, line, text[:TEXT].decode("utf-8", "backslashreplace")
+            )
         if found:
             found.count += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from calendar import timegm
+from functools import lru_cache
 from typing import NamedTuple
 
 from neuron_observer.parsers import kmsg
@@ -37,18 +38,36 @@ class Head(NamedTuple):
     job: str | None = None  # container, else systemd unit
     length: int = 0  # bytes of the line that belong to the head; 0 where the form is not known
 
+    def within(self, outer: Head) -> Head:
+        """What both say of a line that stood inside another one; the outer one knows better."""
+        told = {key: value for key, value in outer._asdict().items() if value is not None}
+        return self._replace(**told | {"length": self.length})
 
-def unwrap(line: bytes) -> bytes | None:
-    """The message in a line of JSON (a journal's, a container runtime's); None if it is none."""
+
+class Wrapped(NamedTuple):
+    """A message that stood in a line of JSON, and what the JSON says of it."""
+
+    text: bytes
+    head: Head
+
+
+def unwrap(line: bytes) -> Wrapped | None:
+    """The message inside a line of a JSON journal or a container's log; None if it is none."""
     start = line.find(b"{")
     if start < 0 or start > 64 or b'":' not in line:
         return None
-    record = kmsg.parse_journal(line[start:])
+    record = kmsg.parse_journal(line[start:]) if b'"MESSAGE"' in line else None
     if record:
-        return record.message.encode("utf-8", "backslashreplace")
+        fields = dict(record.fields)
+        job = fields.get("CONTAINER") or fields.get("UNIT")
+        head = Head(record.host, record.wall, record.pid, record.from_kernel, job)
+        return Wrapped(record.message.encode("utf-8", "backslashreplace"), head)
     entry = _entry(line[start:])
     text = _first_text(entry, _TEXT_KEYS)
-    return None if text is None else text.encode("utf-8", "backslashreplace")
+    if text is None:
+        return None
+    head = Head(_first_text(entry, _NODE_KEYS))
+    return Wrapped(text.encode("utf-8", "backslashreplace"), head)
 
 
 def _first_text(entry: dict[str, object], keys: tuple[str, ...]) -> str | None:
@@ -63,13 +82,14 @@ def _entry(line: bytes) -> dict[str, object]:
     return entry if isinstance(entry, dict) else {}
 
 
-def head(line: bytes, start: int) -> Head:
-    """The head of a message that starts at `start` in a line of text."""
-    if _BARE.match(line):
+@lru_cache(maxsize=256)  # a burst has the same second, host and program in front of each line
+def head(before: bytes) -> Head:
+    """The head that stands in front of a message, or a part of one."""
+    if _BARE.match(before):
         return Head()
-    record = kmsg.parse(line[: start + 1])
+    record = kmsg.parse(before + b"x")  # some forms are known by what follows them
     node, at, pid = record.host, record.wall, record.pid
-    before, length = line[:start], 0
+    length = 0
     for found in _RUNTIME.finditer(before):  # the last one: lines of processes get mixed
         pid = int(found[8])
         at, length = _moment(found) or at, found.end()
@@ -79,17 +99,6 @@ def head(line: bytes, start: int) -> Head:
         if prefix and not _NO_HOST.match(prefix[1]):
             node = prefix[1].decode()
     return Head(node, at, pid, record.from_kernel, length=length)
-
-
-def head_of_json(line: bytes) -> Head:
-    """The head of a line of JSON."""
-    start = line.find(b"{")
-    record = kmsg.parse_journal(line[start:])
-    if record:
-        fields = dict(record.fields)
-        job = fields.get("CONTAINER") or fields.get("UNIT")
-        return Head(record.host, record.wall, record.pid, record.from_kernel, job)
-    return Head(_first_text(_entry(line[start:]), _NODE_KEYS))
 
 
 def _moment(found: re.Match[bytes]) -> float | None:

@@ -9,14 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuron_observer.triage.heads import Head, head, head_of_json, unwrap
+from neuron_observer.triage.heads import Head, Wrapped, head, unwrap
 
 MESSAGE = "RX, connection closed by remote peer"
 
 
 def of(prefix: str) -> Head:
     """The head of a line with this prefix."""
-    return head((prefix + MESSAGE).encode(), len(prefix.encode()))
+    return head(prefix.encode())
+
+
+def wrapped(line: bytes) -> Wrapped:
+    """What stood in a line of JSON, which must be one."""
+    found = unwrap(line)
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize(
@@ -81,8 +88,8 @@ def test_json_of_the_journal() -> None:
         "__REALTIME_TIMESTAMP": "1796032800000000",
     }
     line = json.dumps(entry).encode()
-    assert unwrap(line) == MESSAGE.encode()
-    assert head_of_json(line) == Head("trn1-7", 1796032800.0, 300, by_kernel=True)
+    told = Head("trn1-7", 1796032800.0, 300, by_kernel=True)
+    assert unwrap(line) == Wrapped(MESSAGE.encode(), told)
 
 
 @pytest.mark.parametrize(
@@ -96,15 +103,14 @@ def test_json_of_the_journal() -> None:
 def test_the_job_of_a_journal_entry(fields: dict[str, str], job: str | None) -> None:
     """The container of an entry, else its unit, is the job."""
     line = json.dumps({"MESSAGE": MESSAGE, **fields}).encode()
-    assert head_of_json(line).job == job
+    assert wrapped(line).head.job == job
 
 
 @pytest.mark.parametrize("key", ["log", "message", "msg"])
 def test_json_of_a_container(key: str) -> None:
     """The line inside the JSON of a container's log."""
     line = json.dumps({key: MESSAGE, "host": "trn1-7"}).encode()
-    assert unwrap(line) == MESSAGE.encode()
-    assert head_of_json(line).node == "trn1-7"
+    assert unwrap(line) == Wrapped(MESSAGE.encode(), Head("trn1-7"))
 
 
 @pytest.mark.parametrize("line", [b"{", b'{"a": 1}', b"no {json", b'{"log": 3}', b'{"log": "x"'])
@@ -113,10 +119,16 @@ def test_what_is_no_json_line(line: bytes) -> None:
     assert unwrap(line) is None
 
 
-@given(st.binary(max_size=200), st.integers(0, 200))
-def test_heads_are_total(line: bytes, start: int) -> None:
+@given(st.binary(max_size=200))
+def test_heads_are_total(line: bytes) -> None:
     """No bytes make it raise."""
-    found = head(line, min(start, len(line)))
+    found = head(line)
     assert found.pid is None or found.pid >= 0
-    head_of_json(line)
     unwrap(line)
+
+
+def test_a_head_inside_another() -> None:
+    """What the JSON says counts; what it does not say is taken from the message itself."""
+    inner = Head(node="a", at=1.0, pid=2, length=9)
+    assert inner.within(Head(node="b")) == Head(node="b", at=1.0, pid=2, length=9)
+    assert inner.within(Head(pid=7, job="x")) == Head("a", 1.0, 7, job="x", length=9)

@@ -85,6 +85,12 @@ class Cause:
         return known.pop() if len(known) == 1 else None
 
     @property
+    def rank(self) -> int | None:
+        """The rank, if its facts agree on one."""
+        known = {fact.rank for fact in self.facts} - {None}
+        return known.pop() if len(known) == 1 else None
+
+    @property
     def weak(self) -> bool:
         """Whether every fact only follows from something."""
         return all(fact.pattern.weak for fact in self.facts)

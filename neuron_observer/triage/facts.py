@@ -66,6 +66,7 @@ class Fact:
     by_kernel: bool | None
     fields: dict[str, Scalar]
     job: str | None
+    rank: int | None
     order: int  # how many facts were there before it
     said: str = ""  # the message without what stands before it
     count: int = 0
@@ -140,13 +141,14 @@ class Folder:
         quiet = seen.pattern.quiet and seen.pattern.finding == seen.pattern.id
         key: tuple[object, ...] = (seen.pattern.id, seen.source)
         if not quiet and len(self.facts) < MAX_FACTS:
-            key = (*key, seen.head.node, seen.device, seen.core, seen.code)
+            key = (*key, seen.head.node, seen.device, seen.core, seen.code, seen.head.rank)
         fact = self.facts.get(key)
         if fact is None:
             fact = self.facts[key] = Fact(
                 seen.pattern, seen.source, seen.head.node, seen.device, seen.core, seen.code,
                 seen.line, seen.words(), seen.head.at, seen.head.by_kernel,
-                dict(seen.fields), seen.head.job, len(self.facts), seen.words(seen.start),
+                dict(seen.fields), seen.head.job, seen.head.rank, len(self.facts),
+                seen.words(seen.start),
             )  # fmt: skip
         return fact
 

@@ -19,6 +19,7 @@ _RUNTIME = re.compile(
 )
 _HOST = rb"([A-Za-z][\w-]*[\d-][\w.-]*)"
 _PREFIX = re.compile(rb"\s*\[?" + _HOST + rb"\]?(?: +(?:kernel|runtime) ?)?: ")
+_RANK = re.compile(rb"\s*(?:\[?rank[ _-]?(\d{1,6})\]?:|\[1,(\d{1,6})\]<std|(\d{1,6}): )")
 _POD = re.compile(rb"\s*\[pod/([\w.-]+)/")  # kubectl logs --prefix
 _NO_HOST = re.compile(
     rb"(?:nd|nc)\d|.*rank|(?:lib|aws-|nrt|neuron|nccl|python|torch|pytorch|kernel)", re.IGNORECASE
@@ -36,6 +37,7 @@ class Head(NamedTuple):
     pid: int | None = None
     by_kernel: bool | None = None  # False: a process wrote it into the kernel log
     job: str | None = None  # container, else systemd unit
+    rank: int | None = None  # as torchrun, mpirun or srun put it in front
     length: int = 0  # bytes of the line that belong to the head; 0 where the form is not known
 
     def within(self, outer: Head) -> Head:
@@ -98,7 +100,9 @@ def head(before: bytes) -> Head:
         prefix = pod or _PREFIX.match(before)
         if prefix and not _NO_HOST.match(prefix[1]):
             node = prefix[1].decode()
-    return Head(node, at, pid, record.from_kernel, length=length)
+    ranks = _RANK.match(before)
+    rank = int(ranks[ranks.lastindex or 0]) if ranks else None
+    return Head(node, at, pid, record.from_kernel, rank=rank, length=length)
 
 
 def _moment(found: re.Match[bytes]) -> float | None:

@@ -91,7 +91,7 @@ def _entity(cause: Cause) -> Entity:
         None,
     )
     place = (cause.node, cause.device, cause.core)
-    return Entity(kind, *place, serial=serial, job=cause.job)
+    return Entity(kind, *place, serial=serial, job=cause.job, rank=cause.rank)
 
 
 def _message(cause: Cause, inputs: Sequence[Input]) -> str:
@@ -132,6 +132,8 @@ def place(cause: Cause, inputs: Sequence[Input]) -> str:
         parts.append(f"core {cause.core}")
     if cause.job is not None:
         parts.append(f"job {cause.job}")
+    if cause.rank is not None:
+        parts.append(f"rank {cause.rank}")
     return ", ".join(parts)
 
 

@@ -93,8 +93,9 @@ class Reader:
             about = heads.head(line[:start])
             if head is not None:
                 about = about.within(head)
-            if "hostname" in details.fields and about.node is None:
-                about = about._replace(node=details.fields["hostname"])
+            if about.node is None:
+                told = details.fields.get("hostname") or details.fields.get("instance-id")
+                about = about._replace(node=told)
             self._folder.add(
                 Sighting(
                     match.pattern,

@@ -112,6 +112,7 @@ def _fact(fact: Fact, names: Sequence[str]) -> dict[str, Any]:
         "by_kernel": fact.by_kernel,
         "pids": fact.pids,
         "job": fact.job,
+        "rank": fact.rank,
         "text": fact.text,
         "fields": fact.fields,
         "action": fact.action.value,

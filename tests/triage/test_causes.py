@@ -248,6 +248,15 @@ def test_the_journal_of_a_job() -> None:
     assert "A process wrote" not in fault.message
 
 
+def test_the_rank_of_a_program_error() -> None:
+    """The rank is named where one rank is meant; the device is not lost for it."""
+    form = "[rank{}]: nd0:nc{}: failed to run scatter/gather, due to out-of-bound access."
+    (one,) = of_text(form.format(3, 1) + "\n" + form.format(3, 1)).findings
+    assert (one.entity.rank, one.entity.device, one.entity.core) == (3, 0, 1)
+    (many,) = of_text("\n".join(form.format(n, n % 2) for n in range(8))).findings
+    assert (many.entity.rank, many.entity.device, many.entity.core) == (None, 0, None)
+
+
 def test_a_job_on_thousands_of_nodes() -> None:
     """One fault among two thousand nodes is named, and every other node waited for it."""
     lines = [f"trn-{n}: {STATUS.format(1200)}" for n in range(2000)]

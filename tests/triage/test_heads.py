@@ -55,6 +55,25 @@ def test_node(prefix: str, node: str | None) -> None:
     assert of(prefix).node == node
 
 
+@pytest.mark.parametrize(
+    ("prefix", "rank"),
+    [
+        ("[rank12]: ", 12),
+        ("rank 12: ", 12),
+        ("[1,12]<stderr>: ", 12),
+        ("12: ", 12),
+        ("012: 2026-Jan-03 21:00:33.25 1:1 ERROR  ENC:x   ", 12),
+        ("12 ", None),
+        ("2026-Jan-03 21:00:33.25 12:13 ERROR  ENC:x   ", None),
+        ("21:00:33 ", None),
+        ("[12.5] ", None),
+    ],
+)
+def test_rank(prefix: str, rank: int | None) -> None:
+    """The rank that a launcher puts in front of a line."""
+    assert of(prefix).rank == rank
+
+
 def test_the_runtime_s_prefix() -> None:
     """Time and process of the runtime's own prefix; its length, to leave it out of a quotation."""
     prefix = "2026-Jan-03 21:00:33.250000 13423:13499 ERROR   NRT:nrt_close           "

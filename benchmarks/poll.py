@@ -8,7 +8,7 @@ into a snapshot. Rates and utilisation, which are derived from two snapshots, ar
 
 The files are all those that these lanes read of 16 Trainium2 devices (driver 2.30.2). A device has
 20 cores here instead of 8, because the program does not read all that a trn2.48xlarge shows:
-of its 13,504 attributes (driver 2.24.7) 5,632 `present` never, and 2,160 others every 10 s or more
+of its 13,504 attributes (driver 2.24.7) 5,632 `present` never, and 2,240 others every 10 s or more
 rarely. Floor and program take turns pass by pass, in two processes, so that each holds its own
 descriptors and neither finds its caches warm.
 """

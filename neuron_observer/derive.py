@@ -7,7 +7,8 @@ is what it counted since. What the driver does not move while a job runs gives n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from operator import gt
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from neuron_observer.catalogue import METRICS, Kind
 from neuron_observer.catalogue.chips import CHIPS, LIVE_SINCE, parse_version
@@ -268,13 +269,23 @@ def falls(before: Batch, now: Batch) -> Iterator[Fall]:
     """
     if before.layout is not now.layout:
         return
-    cells_before, cells = before.cells, now.cells
-    for row in now.changed:
+    rows, cells_before, cells = now.changed, before.cells, now.cells
+    if _none_is_less([cells_before[row] for row in rows], [cells[row] for row in rows]):
+        return
+    for row in rows:
         earlier, cell = cells_before[row], cells[row]
         if isinstance(earlier, int) and isinstance(cell, int) and cell < earlier:
             metric, place = _spot(now.layout, row)
             if METRICS[metric].kind is Kind.COUNTER and not metric.startswith("host.cpu."):
                 yield Fall(metric, place, earlier, cell)
+
+
+def _none_is_less(earlier: list[Any], cells: list[Any]) -> bool:
+    """Whether no cell is below what it was; False also where that cannot be asked at once."""
+    try:
+        return not any(map(gt, earlier, cells))
+    except TypeError:  # a text or a missing one among numbers
+        return False
 
 
 def _spot(layout: Layout, row: int) -> tuple[str, Place]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 KEYS = ("path_map", "all_devices")
 _MAPPABLE = ("device", "core", "class", "module", "dmi")
+_NULL = "tag:yaml.org,2002:null"  # a key whose lines are all comments says nothing
+_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +33,9 @@ def load(file: str | None) -> Config:
     """Read and check a configuration file; without one, the defaults."""
     if file is None:
         return Config()
-    try:
-        document = yaml.compose(Path(file).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror}", file=file) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError("is not UTF-8 text", file=file) from error
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        raise ConfigError(error.problem or "is not YAML", file=file, line=line) from error
     path_map: dict[str, str] = {}
     all_devices = False
-    for key, value in _items(document, file):
+    for key, value in _items(_document(file), file):
         if key.value == "path_map":
             path_map = _path_map(value, file)
         elif key.value == "all_devices":
@@ -52,16 +45,37 @@ def load(file: str | None) -> Config:
     return Config(path_map, all_devices)
 
 
+def _document(file: str) -> yaml.Node | None:
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", file=file) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError("is not UTF-8 text", file=file) from error
+    try:
+        return yaml.compose(text)
+    except yaml.reader.ReaderError as error:
+        number = text.count("\n", 0, error.position) + 1
+        raise ConfigError("a control character is no text", file=file, line=number) from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        raise ConfigError(error.problem or "is not YAML", file=file, line=line) from error
+    except (ValueError, OverflowError, RecursionError) as error:  # \UFFFFFFFF, [[[[…
+        raise ConfigError(f"is not YAML: {error}", file=file) from error
+
+
 def _items(node: yaml.Node | None, file: str) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
-    if node is None:
+    if node is None or node.tag == _NULL:
         return []
     if not isinstance(node, yaml.MappingNode):
         line = node.start_mark.line + 1
         raise ConfigError("must be a mapping of keys to values", file=file, line=line)
     seen: set[str] = set()
     for key, _ in node.value:
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):
+            raise ConfigError("a key must be a word", file=file, line=line)
         if key.value in seen:
-            line = key.start_mark.line + 1
             raise ConfigError(f"key {key.value!r} stands twice", file=file, line=line)
         seen.add(key.value)
     return list(node.value)
@@ -75,9 +89,10 @@ def _unknown(what: str, key: yaml.ScalarNode, known: Iterable[str], file: str) -
 
 
 def _boolean(node: yaml.Node, file: str) -> bool:
-    if node.tag != "tag:yaml.org,2002:bool":
+    value = str(node.value).lower()
+    if node.tag != "tag:yaml.org,2002:bool" or value not in _BOOLEANS:
         raise ConfigError("must be true or false", file=file, line=node.start_mark.line + 1)
-    return str(node.value).lower() in ("true", "yes", "on")
+    return _BOOLEANS[value]
 
 
 def _path_map(node: yaml.Node, file: str) -> dict[str, str]:
@@ -95,6 +110,7 @@ def _path_map(node: yaml.Node, file: str) -> dict[str, str]:
         path = str(value.value)
         if (
             not isinstance(value, yaml.ScalarNode)
+            or not path
             or path.startswith("/")
             or ".." in path.split("/")
         ):

@@ -263,7 +263,7 @@ class Fall(NamedTuple):
 
 
 def falls(before: Batch, now: Batch) -> Iterator[Fall]:
-    """Counters of a batch that fell since the batch before it.
+    """Counters of a batch that fell since the batch before it; a wrap or a carry is no fall.
 
     The kernel's own CPU times are left out: idle and iowait may go back (Documentation/proc).
     """
@@ -272,11 +272,12 @@ def falls(before: Batch, now: Batch) -> Iterator[Fall]:
     rows, cells_before, cells = now.changed, before.cells, now.cells
     if _none_is_less([cells_before[row] for row in rows], [cells[row] for row in rows]):
         return
+    seconds = now.read_at - before.read_at
     for row in rows:
         earlier, cell = cells_before[row], cells[row]
         if isinstance(earlier, int) and isinstance(cell, int) and cell < earlier:
             metric, place = _spot(now.layout, row)
-            if METRICS[metric].kind is Kind.COUNTER and not metric.startswith("host.cpu."):
+            if _is_reset(metric, earlier, cell, seconds):
                 yield Fall(metric, place, earlier, cell)
 
 
@@ -286,6 +287,14 @@ def _none_is_less(earlier: list[Any], cells: list[Any]) -> bool:
         return not any(map(gt, earlier, cells))
     except TypeError:  # a text or a missing one among numbers
         return False
+
+
+def _is_reset(metric: str, earlier: int, now: int, seconds: float) -> bool:
+    spec = METRICS[metric]
+    if spec.kind is not Kind.COUNTER or metric.startswith("host.cpu."):
+        return False
+    carry = _PE_CARRY if metric.startswith("core.pe_array.") else 0
+    return earlier - now > carry and delta(spec, earlier, now, seconds).was_reset
 
 
 def _spot(layout: Layout, row: int) -> tuple[str, Place]:

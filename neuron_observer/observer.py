@@ -6,6 +6,7 @@ import resource
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from neuron_observer.collectors.batching import GONE
 from neuron_observer.collectors.firmware import FirmwareCollector
 from neuron_observer.collectors.node import NodeCollector
 from neuron_observer.collectors.plan import Plan, reads_can_block
@@ -62,6 +63,7 @@ class HostReader:
         self._batches: dict[tuple[str, str, int | None], Batch] = {}
         self._events: list[Event] = []
         self._previous: Snapshot | None = None
+        self._gone = False  # a file that was read is no longer there
         self._known: tuple[Device, ...] | None = None  # until an identity reading may differ
         self._look_around()
 
@@ -95,8 +97,8 @@ class HostReader:
 
     def poll(self, lanes: Collection[str] = ALL_LANES, *, derived: bool = True) -> Snapshot:
         """Read the lanes that are due; the other lanes keep their last batches."""
-        if "slow" in lanes and self._previous:
-            self._notice_reload()
+        if self._gone or ("slow" in lanes and self._previous):
+            lanes = self._notice_reload(lanes)
         runs = [
             self._run("sysfs", lambda: self._sysfs.poll(lanes)),
             self._run("node", lambda: self._node.poll(lanes)),
@@ -136,6 +138,7 @@ class HostReader:
             key = (batch.collector, batch.lane, batch.device)
             if key in self._batches:
                 self._note_falls(self._batches[key], batch)
+                self._gone |= _lost_a_file(self._batches[key], batch)
             self._batches[key] = batch
             if batch.lane in _IDENTITY_LANES:
                 self._known = None
@@ -187,16 +190,21 @@ class HostReader:
 
         return identify(self.topology, cell)
 
-    def _notice_reload(self) -> None:
-        """Look around anew when the driver or the set of devices is not what it was."""
+    def _notice_reload(self, lanes: Collection[str]) -> Collection[str]:
+        """Look around anew when the driver, the set of devices or a file's place changed.
+
+        Then nothing that was read before counts any more, so all ordinary lanes are due.
+        """
         now = read_topology(
             self.host, thorough=False, all_devices=self.options.all_devices, look_inside=False
         )
-        identity = _identity(now)
-        if identity == self._identity:
-            return
+        identity, moved = _identity(now), self._gone
+        self._gone = False
+        if identity == self._identity and not moved:
+            return lanes
         before, self._identity = self._identity, identity
-        kind = "driver_reloaded" if before[:2] != identity[:2] else "devices_changed"
+        kind = "devices_changed" if before[2] != identity[2] else "files_moved"
+        kind = "driver_reloaded" if before[:2] != identity[:2] else kind
         message = f"driver {before[0]} {before[1]}, devices {_listed(before[2])}"
         message += f" → driver {identity[0]} {identity[1]}, devices {_listed(identity[2])}"
         self._events.append(Event(kind, NODE, self.clock.wall(), message))
@@ -204,6 +212,7 @@ class HostReader:
         self._batches.clear()
         self._known = None
         self._look_around()
+        return {*lanes, "fast", "normal", "slow", "firmware"}
 
     def close(self) -> None:
         """Give descriptors and workers back."""
@@ -212,6 +221,14 @@ class HostReader:
         self._firmware.close()
         if self.machine:
             self.machine.close()
+
+
+def _lost_a_file(before: Batch, now: Batch) -> bool:
+    if before.layout is not now.layout or before.device is None:
+        return False
+    return any(
+        now.cells[row] in GONE and not isinstance(before.cells[row], Missing) for row in now.changed
+    )
 
 
 def _identity(topology: Topology) -> tuple[str | None, str, tuple[int, ...]]:
@@ -251,6 +268,8 @@ def _topology_batch(topology: Topology, kept: int, clock: Clock) -> Batch:
 
 def read_once(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> Snapshot:
     """Two reads, so that rates are known; the second only of what moves."""
-    reader.poll(lanes, derived=False)
+    first = reader.poll(lanes, derived=False)
     reader.clock.wait(ONE_SHOT_GAP)
-    return reader.poll([lane for lane in lanes if lane in ("fast", "normal", "expensive")])
+    second = reader.poll([lane for lane in lanes if lane in ("fast", "normal", "expensive")])
+    broken = tuple(run for run in first.runs if not run.ok)
+    return second._replace(events=first.events + second.events, runs=broken + second.runs)

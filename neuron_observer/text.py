@@ -20,7 +20,7 @@ def bytes_text(number: float) -> str:
     value, unit = float(number), _BYTES[0]
     for step in _BYTES:
         unit = step
-        if abs(value) < 1024 or step == _BYTES[-1]:
+        if abs(round(value, 1)) < 1024 or step == _BYTES[-1]:
             break
         value /= 1024
     return f"{value:.0f} {unit}" if value == int(value) else f"{value:.1f} {unit}"
@@ -33,9 +33,9 @@ def ratio_text(number: float) -> str:
 
 def seconds_text(number: float) -> str:
     """0.0001 → 0.1 ms; 90 → 1 min 30 s; 7200 → 2 h."""
-    if number < 1:
+    if number < 0.9995:  # from here on three digits round to the next unit
         return f"{number * 1000:.3g} ms"
-    if number < 60:
+    if number < 59.95:
         return f"{number:.3g} s"
     minutes, seconds = divmod(round(number), 60)
     if minutes < 60:
@@ -97,4 +97,4 @@ class Footnotes:
 
 def _letter(number: int) -> str:
     first, second = divmod(number, 26)
-    return (chr(ord("a") + first - 1) if first else "") + chr(ord("a") + second)
+    return (_letter(first - 1) if first else "") + chr(ord("a") + second)

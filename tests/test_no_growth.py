@@ -56,7 +56,7 @@ def test_ten_thousand_cycles(
     reader = HostReader(DirectoryFs(str(tmp_path)), clock, Options(keep=True))
     counter = (tmp_path / COUNTER).open("r+b", buffering=0)
     before = (0, 0, 0)
-    snapshot = reader.poll()
+    snapshot = reader.poll(ALL)
     with counter:
         for cycle in range(WARM_UP + CYCLES):
             if cycle == WARM_UP:

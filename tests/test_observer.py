@@ -77,6 +77,30 @@ def test_a_reload_with_another_layout_is_noticed(
     assert reader.poll().events == ()
 
 
+def test_the_same_driver_with_its_files_elsewhere(
+    tree: Callable[[str], ListingFs], clock: ManualClock
+) -> None:
+    """Version, state and devices are the same; the file that is gone is looked for and found."""
+    host = tree("trn2.3xlarge-2.30.2-busy")
+    nodes = {
+        path.replace("/stats/status/", "/outcomes/"): node
+        for path, node in host.listing.passes[0].nodes.items()
+    }
+    faulty = FaultyFs(host)
+    reader = HostReader(faulty, clock)
+    before = reading(reader.poll().batches, "core.execution.success", Place(0, 0))
+    faulty.host = ListingFs(Listing({}, [Pass(nodes=nodes)]), "elsewhere")
+    gone = reading(reader.poll(("normal",)).batches, "core.execution.success", Place(0, 0))
+    assert gone == Missing(Why.FAILED, "the file is gone")
+    found = reader.poll(("normal",))
+    assert [event.kind for event in found.events] == ["files_moved"]
+    after = reading(found.batches, "core.execution.success", Place(0, 0))
+    assert isinstance(before, Value)
+    assert isinstance(after, Value)
+    assert after.value == before.value
+    assert reader.poll(("normal",)).events == ()
+
+
 def test_a_device_that_vanishes_in_mid_poll(
     tree: Callable[[str], ListingFs], clock: ManualClock
 ) -> None:

@@ -9,6 +9,8 @@ from neuron_observer.catalogue.spec import Kind, MetricSpec, Source
 if TYPE_CHECKING:
     from neuron_observer.catalogue.spec import Detail, Scope
 
+_ENDINGS = {"ratio": "_ratio", "bytes": "_bytes", "seconds": "_seconds"}
+
 
 def _row(
     name: str, scope: Scope, unit: str, text: str, source: str, column: str | None = None
@@ -22,7 +24,7 @@ def _row(
         help=text,
         sources=(Source("derived", source),),
         lane="derived",
-        family=name.replace(".", "_") + {"ratio": "_ratio", "bytes": "_bytes"}.get(unit, ""),
+        family=name.replace(".", "_") + _ENDINGS.get(unit, ""),
         detail=detail,
         column=column,
     )

@@ -46,7 +46,7 @@ def _identity(name: str, path: str, text: str, form: str = "word", **known: obje
         help=text,
         sources=(Source("device", path, form, **known),),  # type: ignore[arg-type]
         lane="firmware" if form in ("serial", "firmware") else "slow",
-        family="device_info",
+        family="device_identity_info",  # neuron_device_info is another exporter's
         detail="device",
     )
 
@@ -135,7 +135,9 @@ def _power_part(
             ),
         ),
         lane="slow",
-        family="device_power_utilization_ratio" if ratio else f"device_power_{part}",
+        family="device_power_utilization_ratio"
+        if ratio
+        else f"device_power_{part}" + ("_seconds" if part == "epoch" else ""),
         labels=(("statistic", part),) if ratio else (),
         scale=0.01 if ratio else 1.0,
         detail="device",

@@ -34,6 +34,8 @@ PARAMETERS = (
     ("zerocopy_trn1_override", "0", "zero copy on trn1"),
 )
 
+_ENDINGS = {"GT/s": "_transfers_per_second"}
+
 
 def _node(
     name: str,
@@ -70,7 +72,8 @@ def _pci(
             Source("pci", path, form, part=part, fact="the kernel's; may be absent in a guest"),
         ),
         lane="slow",
-        family=f"pci_{name}" + ("_total" if kind is Kind.COUNTER else ""),
+        family=f"pci_{name}" + ("_total" if kind is Kind.COUNTER else _ENDINGS.get(unit, "")),
+        scale=1e9 if unit == "GT/s" else 1.0,
         detail="device",
     )
 
@@ -79,7 +82,7 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
     _node("node.instance_type", "dmi", "product_name", "word", Kind.INFO, "Instance type"),
     _node("node.vendor", "dmi", "sys_vendor", "word", Kind.INFO, "Who made the machine"),
     _node("driver.version", "module", "version", "word", Kind.INFO, "Version of the loaded driver"),
-    _node("driver.state", "module", "initstate", "word", Kind.STATE, "coming, live or going"),
+    _node("driver.state", "module", "initstate", "word", Kind.STATE, "Coming, live or going"),
     _node("driver.references", "module", "refcnt", "number", Kind.GAUGE, "Users of the driver"),
     _node(
         "driver.source_version",

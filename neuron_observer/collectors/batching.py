@@ -29,6 +29,8 @@ _REASONS = {
     errno.ELOOP: "a link where a file should be",
     errno.EISDIR: "a directory where a file should be",
 }
+# What a file gives that was there before: its driver went, or moved it.
+GONE = frozenset(Missing(Why.FAILED, _REASONS[number]) for number in (errno.ENOENT, errno.ENODEV))
 _TOO_LONG = Missing(Why.FAILED, "longer than its form allows")
 _NO_PART = Missing(Why.FAILED, "this part is not in the file")
 
@@ -198,13 +200,16 @@ class FileBatch:
 
     def take(self, raw: list[Content], read_at: float, seconds: float, wall: float) -> Batch:
         """Make a batch of what somebody else read from `paths`."""
-        rows = self._parse(raw)
+        before, untouched = self._published, self._published is self._parsed
+        rows: Iterable[int] = self._parse(raw)
         cells = self._parsed
         if self._guard:
             cells = self._guard(self.layout, cells, wall)
-            rows = tuple(compress(range(len(cells)), map(ne, cells, self._published)))
+        if self._guard or not untouched:
+            rows = compress(range(len(cells)), map(ne, cells, before))
         self._published = cells
-        return Batch(*self.name, self.layout, cells, read_at, seconds, rows)
+        changed = tuple(row for row in rows if cells[row] != before[row])
+        return Batch(*self.name, self.layout, cells, read_at, seconds, changed)
 
     def _parse(self, raw: list[Content]) -> tuple[int, ...]:
         """Parse the files whose bytes are not what they were; the rows that they give."""
@@ -247,8 +252,8 @@ class FileBatch:
 
     def missing(self, reason: Missing, read_at: float) -> Batch:
         """All cells missing for one reason: nothing was read."""
-        cells: list[Cell] = [reason] * len(self.layout.sources)
-        return Batch(*self.name, self.layout, cells, read_at)
+        self._published = [reason] * len(self.layout.sources)
+        return Batch(*self.name, self.layout, self._published, read_at)
 
 
 def _same_error(one: Content, other: Content) -> bool:

@@ -82,7 +82,7 @@ def registers(layout: Layout, cells: list[Cell], _wall: float) -> list[Cell]:
     reason = FELL_OFF if off_the_bus else Missing(Why.FAILED, f"unreadable: {failed[0].detail}")
     trusted = cells.copy()
     for row in _rows(layout, ECC_METRICS):
-        if off_the_bus or cells[row] == 0:
+        if cells[row] == 0 or (off_the_bus and not isinstance(cells[row], Missing)):
             trusted[row] = reason
     return trusted
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from neuron_observer.model import Cell
 
 COUNT_MAX: Final = (1 << 64) - 1
+NUMBER_MAX: Final = (1 << 63) - 1
+REGISTER_MAX: Final = (1 << 32) - 1
 ALL_ONES: Final = "all ones: the device fell off the bus"
 DEAD: Final = "0xdeadbeef: in reset, or the firmware does not answer"
 UNREACHABLE: Final = "device_unreachable: the firmware's register reads 0xdeadbeef"
@@ -33,9 +35,9 @@ NOT_ANSWERING: Final = Missing(Why.FAILED, DEAD)
 
 _LAST: Final = itemgetter(-1)
 _HEX16: Final = re.compile(r"[0-9a-f]{16}")
-_DECIMAL: Final = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?")
+_DECIMAL: Final = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?", re.ASCII)
 _SPEED: Final = re.compile(
-    r"(\d{1,6}(?:\.\d{1,6})?) (?:GT/s(?: PCIe)?|Gb/sec(?: \([0-9A-Z. ]{1,24}\))?)"
+    r"(\d{1,6}(?:\.\d{1,6})?) (?:GT/s(?: PCIe)?|Gb/sec(?: \([0-9A-Z. ]{1,24}\))?)", re.ASCII
 )
 _LONGEST_LINE: Final = 512
 
@@ -72,10 +74,13 @@ def counts(contents: Sequence[Any]) -> list[int] | None:
 
 def number(raw: bytes) -> Cell:
     """Signed decimal of at most 64 bits."""
-    if raw[:1] != b"-":
-        return count(raw)
-    cell = count(raw[1:])
-    return -cell if isinstance(cell, int) else cell
+    negative = raw[:1] == b"-"
+    cell = count(raw[1:] if negative else raw)
+    if not isinstance(cell, int):
+        return cell
+    if cell > NUMBER_MAX + negative:
+        return TOO_LARGE
+    return -cell if negative else cell
 
 
 def line(raw: bytes) -> Cell:
@@ -135,8 +140,10 @@ def firmware(raw: bytes) -> Cell:
     if raw.strip() == b"busy":
         return Missing(Why.FAILED, f"busy: {DEAD}")
     cell = count(raw)
-    if cell == 0xFFFFFFFF:
+    if cell == REGISTER_MAX:
         return FELL_OFF
+    if isinstance(cell, int) and cell > REGISTER_MAX:
+        return Missing(Why.FAILED, "more than 32 bits")
     return NOT_ANSWERING if cell == 0xDEADBEEF else cell
 
 
@@ -211,7 +218,8 @@ def port_state(raw: bytes) -> Cell:
     if not isinstance(cell, str):
         return cell
     code, colon, name = cell.partition(":")
-    return name.strip() if colon and code.isdecimal() and name.strip() else MALFORMED
+    known = colon and code.isascii() and code.isdecimal()
+    return name.strip() if known and name.strip() else MALFORMED
 
 
 SCALARS: Final[dict[str, Callable[[bytes], Cell]]] = {

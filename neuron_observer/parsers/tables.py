@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 
 POWER_PARTS: Final = ("status", "epoch", "minimum", "maximum", "mean")
-_PERCENT: Final = re.compile(r"\d{1,3}\.\d{2}")
-_BOGUS: Final = re.compile(r"bogus\((\d+)\)")
-_STATUSES: Final = {"VALID", "NO_DATA", "INVALID", "MAX"}
+_PERCENT: Final = re.compile(r"[0-9]{1,3}\.[0-9]{2}")
+_BOGUS: Final = re.compile(r"bogus\(([0-9]+)\)")
+_ROW_NUMBER: Final = re.compile(r"[0-9]{1,2}")
+_STATUSES: Final = {f"POWER_STATUS_{name}" for name in ("VALID", "NO_DATA", "INVALID", "MAX")}
+_LAST_EPOCH: Final = 253_402_300_799  # the last second that a date can name, in the year 9999
 
 
 def power(raw: bytes) -> dict[str, Cell]:
@@ -34,9 +36,11 @@ def power(raw: bytes) -> dict[str, Cell]:
     if not isinstance(text, str):
         return dict.fromkeys(POWER_PARTS, text)
     fields = text.strip().split(",")
-    if len(fields) != 5 or fields[0].removeprefix("POWER_STATUS_") not in _STATUSES:
+    if len(fields) != 5 or fields[0] not in _STATUSES:
         return dict.fromkeys(POWER_PARTS, MALFORMED if text.strip() else EMPTY)
     status, epoch = fields[0], count(fields[1].encode())
+    if isinstance(epoch, int) and epoch > _LAST_EPOCH:
+        epoch = MALFORMED
     parts: dict[str, Cell] = {"status": status, "epoch": epoch}
     if status != "POWER_STATUS_VALID":
         why = Why.NOT_YET if status.endswith("NO_DATA") and epoch == 0 else Why.FAILED
@@ -55,7 +59,7 @@ def power_dies(raw: bytes) -> dict[str, Cell]:
     parts: dict[str, Cell] = {}
     for row in lines[1:]:
         die, _, rest = row.partition(",")
-        if die.isdecimal() and len(die) <= 2:
+        if _ROW_NUMBER.fullmatch(die):
             bips, sample = _die(rest.split(","))
             parts[f"{int(die)}.util_bips"], parts[f"{int(die)}.counter"] = bips, sample
     return parts
@@ -83,16 +87,17 @@ def _die(fields: list[str]) -> tuple[Cell, Cell]:
 def pe_array(raw: bytes) -> dict[str, Cell]:
     """`xrow_grp,mm_active,wl_active,idle` and a line a row group: parts `0.mm_active` and so on.
 
-    The driver cuts the text after the last good line when a read fails.
+    The driver cuts the text after the last good line when a read fails, and anywhere after 255
+    bytes: of a row without its newline the last number may be a part of a number.
     """
     names = ("mm_active", "wl_active", "idle")
-    lines = raw.decode("utf-8", "replace").split("\n")
-    if lines[0] != "xrow_grp,mm_active,wl_active,idle":
+    lines = raw.decode("utf-8", "replace").split("\n")[:-1]
+    if not lines or lines[0] != "xrow_grp,mm_active,wl_active,idle":
         return {}
     parts: dict[str, Cell] = {}
     for row in lines[1:]:
         group, *fields = row.split(",")
-        if group.isdecimal() and len(group) <= 2 and len(fields) == len(names):
+        if _ROW_NUMBER.fullmatch(group) and len(fields) == len(names):
             for name, field in zip(names, fields, strict=True):
                 parts[f"{int(group)}.{name}"] = count(field.encode())
     return parts
@@ -101,8 +106,8 @@ def pe_array(raw: bytes) -> dict[str, Cell]:
 def named_counts(raw: bytes) -> dict[str, Cell]:
     """`NAME count` lines, as the kernel's AER files have them."""
     parts: dict[str, Cell] = {}
-    for row in raw.decode("utf-8", "replace").splitlines():
-        name, _, value = row.strip().rpartition(" ")
+    for row in raw.decode("utf-8", "replace").split("\n"):
+        name, _, value = row.rpartition(" ")
         if name and name.isprintable():
             parts[name.strip()] = count(value.encode())
     return parts

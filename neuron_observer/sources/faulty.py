@@ -6,6 +6,7 @@ port. It wraps another host and changes what stands below given paths.
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Fault:
-    """What happens at a path and below it."""
+    """What happens at a path and below it. `contents` come in turn, the last one stays."""
 
     error: int = 0  # errno of every read and listing
     contents: Iterator[bytes] | None = None  # what successive reads give
+    content: bytes = b""  # what the last of them gave
     block: Event | None = None  # a read waits until it is set
     then: Callable[[], None] | None = None  # called at every read, e.g. to move a clock
     hidden: bool = False  # not there: ENOENT, and not listed by its folder
@@ -61,11 +63,17 @@ class FaultyFs:
             raise OSError(number, os.strerror(number), path)
         return fault
 
+    def _look(self, path: str) -> None:
+        fault = self._fault(path)
+        if fault and fault.hidden:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
     def read(self, path: str, limit: int = DEFAULT_LIMIT) -> bytes:
         """The wrapped host's bytes, or what the fault makes of them."""
         fault = self._meet(path)
         if fault and fault.contents:
-            return next(fault.contents)[:limit]
+            fault.content = next(fault.contents, fault.content)
+            return fault.content[:limit]
         return self.host.read(path, limit)
 
     def entries(self, path: str) -> list[Entry]:
@@ -81,11 +89,13 @@ class FaultyFs:
         ]
 
     def readlink(self, path: str) -> str:
-        """The wrapped host's link."""
+        """The wrapped host's link, if it is not hidden."""
+        self._look(path)
         return self.host.readlink(path)
 
     def lstat(self, path: str) -> os.stat_result:
-        """The wrapped host's mode."""
+        """The wrapped host's mode, if it is not hidden."""
+        self._look(path)
         return self.host.lstat(path)
 
     def file_set(

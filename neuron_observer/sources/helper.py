@@ -48,15 +48,21 @@ class HelperWorkers:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            start_new_session=True,  # Ctrl-C is ours to handle; the end of its input ends it
         )
-        arguments = (process, self._gathering)
-        threading.Thread(target=self._listen, args=arguments, daemon=True).start()
+        self._listener = threading.Thread(
+            target=self._listen,
+            args=(process, self._gathering),
+            name="firmware-helper",
+            daemon=True,
+        )
+        self._listener.start()
         return process
 
     def submit(self, device: int, request: Request) -> bool:
         """Ask the helper; False while its last answer for the device is owed."""
         if self._process.poll() is not None:  # it died: what it owed will not come
-            self.close()
+            self._end(self._process)
             self._gathering = Gathering()
             self._process = self._start()
         if not self._gathering.begin(device):
@@ -79,8 +85,11 @@ class HelperWorkers:
     def _listen(self, process: subprocess.Popen[bytes], gathering: Gathering) -> None:
         if process.stdout is None:
             return
-        with process.stdout as lines:
-            for line in lines:
+        # Only this thread closes the pipe: closing it from another waits for a read that hangs.
+        with process.stdout as answers:
+            for line in answers:
+                if not line.endswith(b"\n"):
+                    return  # it died while it was writing
                 message = json.loads(line)
                 read_at = self._clock.monotonic() - sum(message["seconds"])
                 contents = [_content(item) for item in message["contents"]]
@@ -92,15 +101,18 @@ class HelperWorkers:
 
     def close(self) -> None:
         """End the helper; one that hangs in the kernel is left behind, nobody waits for it."""
-        self._process.kill()
-        if self._process.stdin:
-            with suppress(OSError):  # a request that nobody took is still in its buffer
-                self._process.stdin.close()
-        # Whoever listens closes the output: to close it here would wait for a helper that hangs.
+        self._end(self._process)
+
+    @staticmethod
+    def _end(process: subprocess.Popen[bytes]) -> None:
+        process.kill()
+        if process.stdin:
+            with suppress(OSError):  # what it never took
+                process.stdin.close()
         try:
-            self._process.wait(timeout=0.5)
+            process.wait(timeout=0.5)
         except subprocess.TimeoutExpired:
-            self._process.returncode = -9  # it cannot be reaped: keep Popen from warning
+            process.returncode = -9  # it cannot be reaped: keep Popen from warning
 
 
 def _content(item: dict[str, Any]) -> Content:

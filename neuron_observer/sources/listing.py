@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 #   #kernel [12.5, "6,1234,5678,-;…"]                       a line of the kernel log
 #   #monitor [12.5, "{…}"]                                  a line of neuron-monitor
 CAPTURE = ("capture", "at", "read", "error", "host", "kernel", "monitor")
+_ERRNO = {name: number for number, name in errno.errorcode.items()}
 
 
 @dataclass(slots=True)
@@ -90,7 +91,7 @@ def _parse(file: str, rows: Iterable[str]) -> Listing:
     for number, row in enumerate(rows, start=1):
         try:
             _take(listing, row.rstrip("\n"))
-        except (ValueError, TypeError, IndexError) as error:
+        except (ValueError, TypeError, LookupError, RecursionError) as error:
             raise InputError(
                 f"{file}:{number}: no row of a listing: {row[:60]!r}",
                 remedy="A row is: kind, path below /sys, JSON string, separated by tabs.",
@@ -118,21 +119,30 @@ def _comment(listing: Listing, latest: Pass, word: str, value: Any) -> None:
         listing.passes.append(Pass(float(value)))
     elif word == "error":
         path, mode, name = value
-        latest.nodes[path] = Node("file", int(mode, 8), error=getattr(errno, name))
+        latest.nodes[path] = Node("file", int(mode, 8), error=_ERRNO[name])
     elif word == "host":
         path, mode, text = value
         latest.nodes[path] = _node(mode, text)
     elif word == "kernel":
-        latest.kernel.append(value[1])
+        latest.kernel.append(_text(value[1]))
     elif word == "monitor":
-        latest.monitor.append(value[1])
+        latest.monitor.append(_text(value[1]))
 
 
-def _node(kind: str, text: str) -> Node:
-    if kind == "l":
-        return Node("link", 0o777, target=text)
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.40} is no text")
+    return value
+
+
+def _node(kind: str, content: Any) -> Node:
     if kind == "d":
         return Node("dir", 0o755)
+    text = _text(content)
+    if kind == "l":
+        return Node("link", 0o777, target=text)
+    if not kind.isdecimal():
+        raise ValueError(f"{kind!r:.40} is no mode")
     return Node("file", int(kind, 8), text.encode("utf-8", "surrogateescape"))
 
 
@@ -178,7 +188,7 @@ class ListingFs:
 
     def _find(self, path: str) -> Node:
         node = self._nodes.get(path)
-        if node is None:
+        if node is None or node.kind == "dir":
             number = errno.EISDIR if path in self._folders else errno.ENOENT
             raise OSError(number, os.strerror(number), path)
         return node
@@ -200,8 +210,8 @@ class ListingFs:
 
     def readlink(self, path: str) -> str:
         """Where a link points, as written."""
-        node = self._find(path)
-        if node.kind != "link":
+        node = self._nodes.get(path) if path in self._folders else self._find(path)
+        if node is None or node.kind != "link":
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
         return node.target
 

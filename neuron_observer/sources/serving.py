@@ -6,8 +6,10 @@ What it imports is paid by every command that reads a driver whose reads can blo
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from neuron_observer.clock import SystemClock
@@ -39,9 +41,10 @@ def serve(root: str) -> None:
             "contents": [_item(content) for content in found.contents],
             "seconds": found.seconds,
         }
-        with lock:
+        with lock, suppress(OSError):  # nobody listens any more: the input has ended too
             sys.stdout.write(json.dumps(reply) + "\n")
             sys.stdout.flush()
 
     for line in sys.stdin:
         threading.Thread(target=answer, args=(json.loads(line),), daemon=True).start()
+    os._exit(0)  # threads that still read must not hold up the end

@@ -11,8 +11,10 @@ from neuron_observer.parsers.sysfs import COUNT_MAX, count, counts
 
 NUMBERS = st.integers(0, COUNT_MAX)
 ODD = st.binary(max_size=4) | st.sampled_from(
-    [b"", b"\n", b"5", b"\n6\n", b"7\n\n", b" 8\n", b"+9\n", b"-1\n", b"1_0\n", b"busy\n"]
-    + [b"%d\n" % (COUNT_MAX + 1), "٣\n".encode()]
+    [
+        *(b"", b"\n", b"5", b"\n6\n", b"7\n\n", b" 8\n", b"+9\n", b"-1\n", b"1_0\n", b"busy\n"),
+        *(b"%d\n" % (COUNT_MAX + 1), "٣\n".encode()),
+    ]
 )
 
 

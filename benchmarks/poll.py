@@ -1,6 +1,6 @@
 """G1: a whole poll cycle against C that preads and parses the same files, 5 % of them changed.
 
-    python -m benchmarks.poll [--rounds N] [--passes N]        real sysfs needs root
+    python -m benchmarks.poll [--rounds N]        real sysfs needs root
 
 The cycle is a tick of the program on a host with kept descriptors, `HostReader.poll` for the fast
 and normal lanes: read, compare, parse what changed, look for counters that fell, join the batches
@@ -8,8 +8,9 @@ into a snapshot. Rates and utilisation, which are derived from two snapshots, ar
 
 The files are all those that these lanes read of 16 Trainium2 devices (driver 2.30.2). A device has
 20 cores here instead of 8, because the program does not read all that a trn2.48xlarge shows:
-of its 13,504 attributes (driver 2.24.7) 5,632 `present` never, and 2,160 others every 10 s or more
-rarely. Floor and program take turns in two processes, so that each holds its own descriptors.
+of its 13,504 attributes (driver 2.24.7) 5,632 `present` never, and 2,240 others every 10 s or more
+rarely. Floor and program take turns pass by pass, in two processes, so that each holds its own
+descriptors and neither finds its caches warm.
 """
 
 from __future__ import annotations
@@ -25,7 +26,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.hosts import Interfaces, bind, enter_namespaces, mount, write_tree
-from benchmarks.measuring import TREES, Goal, Pair, compile_floor, judge, machine, write_list
+from benchmarks.measuring import (
+    TREES,
+    Goal,
+    compile_floor,
+    judge,
+    machine,
+    paired,
+    write_list,
+)
 from neuron_observer.clock import SystemClock
 from neuron_observer.observer import HostReader, Options
 from neuron_observer.sources.hostfs import DirectoryFs
@@ -123,23 +132,6 @@ def cpu_of_pass(host: Host, work: Callable[[], object]) -> float:
     return (time.process_time_ns() - begin) / 1e6
 
 
-def compare(
-    host: Host, floor: Floor, work: Callable[[], object], rounds: int, passes: int
-) -> list[Pair]:
-    """Floor and `work` in turn; a figure is the mean of some passes."""
-
-    def theirs() -> float:
-        host.change()
-        return floor()
-
-    pairs = []
-    for _ in range(rounds + 1):
-        floor_figures = [theirs() for _ in range(passes)]
-        our_figures = [cpu_of_pass(host, work) for _ in range(passes)]
-        pairs.append(Pair(sum(our_figures) / passes, sum(floor_figures) / passes))
-    return pairs[1:]
-
-
 def measure(
     name: str, host: Host, folder: Path, goal: float | None, options: argparse.Namespace
 ) -> bool:
@@ -151,8 +143,12 @@ def measure(
         if reader.kept != len(host.files):
             raise SystemExit(f"{reader.kept} descriptors kept for {len(host.files)} files")
 
+        def theirs() -> float:
+            host.change()
+            return floor()
+
         def run(what: str, work: Callable[[], object], most: float | None) -> bool:
-            pairs = compare(host, floor, work, options.rounds, options.passes)
+            pairs = paired(lambda: cpu_of_pass(host, work), theirs, options.rounds)
             note = f"; {len(host.files):,} files, {floor.changed:,} changed"
             return judge(Goal(f"{name}: {what}", most), pairs, "ms", note)
 
@@ -188,8 +184,7 @@ def run_case(name: str, options: argparse.Namespace) -> bool:
 def main() -> int:
     """Each case in a process of its own; 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--passes", type=int, default=3, help="of each side in a round")
+    parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -7,7 +7,8 @@ is what it counted since. What the driver does not move while a job runs gives n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from operator import gt
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from neuron_observer.catalogue import METRICS, Kind
 from neuron_observer.catalogue.chips import CHIPS, LIVE_SINCE, parse_version
@@ -268,14 +269,24 @@ def falls(before: Batch, now: Batch) -> Iterator[Fall]:
     """
     if before.layout is not now.layout:
         return
-    cells_before, cells = before.cells, now.cells
+    rows, cells_before, cells = now.changed, before.cells, now.cells
+    if _none_is_less([cells_before[row] for row in rows], [cells[row] for row in rows]):
+        return
     seconds = now.read_at - before.read_at
-    for row in now.changed:
+    for row in rows:
         earlier, cell = cells_before[row], cells[row]
         if isinstance(earlier, int) and isinstance(cell, int) and cell < earlier:
             metric, place = _spot(now.layout, row)
             if _is_reset(metric, earlier, cell, seconds):
                 yield Fall(metric, place, earlier, cell)
+
+
+def _none_is_less(earlier: list[Any], cells: list[Any]) -> bool:
+    """Whether no cell is below what it was; False also where that cannot be asked at once."""
+    try:
+        return not any(map(gt, earlier, cells))
+    except TypeError:  # a text or a missing one among numbers
+        return False
 
 
 def _is_reset(metric: str, earlier: int, now: int, seconds: float) -> bool:

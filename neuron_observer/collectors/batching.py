@@ -168,6 +168,7 @@ class FileBatch:
         self._largest = tuple(map(_largest_count, files))
         self._decoders = tuple(_decoder(file) for file in files)
         self._rows = tuple(tuple(index[t.spec.id, t.place] for t in file.targets) for file in files)
+        self._first_row = tuple(rows[0] for rows in self._rows)
         self._first = tuple((file.targets[0].spec.id, file.targets[0].place) for file in files)
         self.limits = tuple(_size(file) for file in files)
         self._files = host.file_set(base, self.paths, self.limits, keep=keep)
@@ -221,7 +222,7 @@ class FileBatch:
         values = counts([raw[number] for number in plain])
         if values is None or any(map(gt, values, [self._largest[number] for number in plain])):
             return self._parse_each(changed, before)
-        rows = tuple(self._rows[number][0] for number in plain)
+        rows = tuple([self._first_row[number] for number in plain])
         for row, value in zip(rows, values, strict=True):
             self._parsed[row] = value
         if len(plain) == len(changed):

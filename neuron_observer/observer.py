@@ -74,7 +74,7 @@ class HostReader:
             host, thorough=options.thorough, all_devices=options.all_devices
         )
         self.plans = plan_devices(host, self.topology, options.path_map, options.only)
-        blocking = reads_can_block(self.topology.version)
+        blocking = bool(self.plans) and reads_can_block(self.topology.version)
         self._sysfs = SysfsCollector(host, clock, self.plans, keep=options.keep)
         self._node = NodeCollector(host, clock, self.topology, options.path_map, options.only)
         self._firmware = FirmwareCollector(
@@ -270,9 +270,29 @@ def _topology_batch(topology: Topology, kept: int, clock: Clock) -> Batch:
 
 
 def read_once(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> Snapshot:
-    """Two reads, so that rates are known; the second only of what moves."""
+    """Two reads, so that rates are known; the second only of what moves.
+
+    A recording of one instant is read once: the same bytes again would be rates of 0 that nobody
+    measured.
+    """
     first = reader.poll(lanes, derived=False)
-    reader.clock.wait(ONE_SHOT_GAP)
+    if not _let_time_pass(reader):
+        return first._replace(batches=(*first.batches, derive(None, first)))
     second = reader.poll([lane for lane in lanes if lane in ("fast", "normal", "expensive")])
     broken = tuple(run for run in first.runs if not run.ok)
     return second._replace(events=first.events + second.events, runs=broken + second.runs)
+
+
+def _let_time_pass(reader: HostReader) -> bool:
+    """Wait between two reads, or go on to a recording's next pass; False if it has none."""
+    gap: float | None = ONE_SHOT_GAP
+    if not isinstance(reader.host, DirectoryFs):
+        from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
+
+        if isinstance(reader.host, ListingFs):
+            gap = reader.host.until_next
+            reader.host.advance()
+    if gap is None:
+        return False
+    reader.clock.wait(gap)
+    return True

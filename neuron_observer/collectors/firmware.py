@@ -41,6 +41,7 @@ class _State:
         self.failures = 0
         self.asked_at = 0.0  # monotonic, of the read that is owed
         self.due_at = 0.0  # monotonic
+        self.owed = False  # no answer yet, as far as we have looked
 
 
 class FirmwareCollector:
@@ -87,8 +88,15 @@ class FirmwareCollector:
         answers = self._workers.gather(due, self._deadline if wait is None else wait)
         return [self._batch(index, answers.get(index)) for index in due]
 
+    @property
+    def reading_since(self) -> float | None:
+        """Since when (monotonic) a read has had no answer; None: all have answered."""
+        owed = [state.asked_at for state in self._states.values() if state.owed]
+        return min(owed, default=None)
+
     def _batch(self, index: int, answer: Answer | None) -> Batch:
         state, batch = self._states[index], self._batches[index]
+        state.owed = answer is None
         now = self._clock.monotonic()
         if answer is None:
             waited = now - state.asked_at

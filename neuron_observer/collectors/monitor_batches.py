@@ -149,6 +149,11 @@ def _core_cells(
                 yield (f"logical_core.memory.{use}", place), used.get(use, _UNTOLD)
 
 
+def has_full_period(report: MonitorReport) -> bool:
+    """Whether utilisation can be told from it."""
+    return _too_short(report) is None
+
+
 def _too_short(report: MonitorReport) -> Missing | None:
     """The first report after a start covers half a millisecond: no utilisation."""
     for runtime in () if isinstance(report.runtimes, Missing) else report.runtimes:

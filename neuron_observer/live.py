@@ -225,7 +225,8 @@ class MonitorReader:
             report = self.sample.report
             if report is not None and has_full_period(report):
                 return True
-            if self._clock.monotonic() >= deadline or self._collector.ended:
+            hopeless = self.feed.mode == "child" and self.sample.error
+            if hopeless or self._collector.ended or self._clock.monotonic() >= deadline:
                 return report is not None
             self._clock.wait(_GAP)
 

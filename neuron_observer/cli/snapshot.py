@@ -86,6 +86,7 @@ def _event(event: Event) -> str:
     severity, action = event.fields.get("severity"), event.fields.get("action")
     meaning = f" [{severity}, {action}]" if severity else ""
     ours = ", caused by our own reads" if event.fields.get("ours") else ""
+    ours += ", written by a program" if event.fields.get("printed_by") == "user" else ""
     where = "" if event.place == NODE else f" {place_text(event.place)}"
     return f"# {event.kind}{meaning}{where}{ours}: {printable(event.message)}"
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Cell, Event, Scalar
     from neuron_observer.parsers.kernel_record import KernelRecord
     from neuron_observer.rules.matcher import Match
+    from neuron_observer.rules.patterns import Pattern
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.lines import LineSource
 
@@ -49,21 +50,38 @@ class LineClassifier:
         self.matcher = matcher or Matcher(load())
         self.known = 0
         self.novel = 0
+        self._told: dict[str, dict[str, Scalar]] = {}  # by pattern: what is the same in each event
 
     def __call__(self, record: KernelRecord, /) -> Classified | None:
         """The meaning of a record; of several messages in one line the worst, else the first."""
-        hits = list(self.matcher.scan(record.message.encode("utf-8", "backslashreplace")))
-        matches = [match for hit in hits for match in hit.matches]
+        matches: list[Match] = []
+        novel = False
+        for hit in self.matcher.scan(record.message.encode("utf-8", "backslashreplace")):
+            matches += hit.matches
+            novel |= hit.novel
         if matches:
             self.known += 1
-            return _meaning(min(matches, key=_rank), record)
-        if not any(hit.novel for hit in hits):
+            worst = matches[0] if len(matches) == 1 else min(matches, key=_rank)
+            return self._meaning(worst, record.message[:TEXT])
+        if not novel:
             return None
         self.novel += 1
-        fields: dict[str, Scalar] = {"verdict": "novel", "severity": "info", "action": "none"}
-        return Classified("novel", NODE, record.message[:TEXT], fields)
+        return Classified("novel", NODE, record.message[:TEXT], dict(_NOVEL))
+
+    def _meaning(self, match: Match, text: str) -> Classified:
+        pattern, details = match.pattern, match.details()
+        told = self._told.get(pattern.id)
+        if told is None:
+            told = self._told[pattern.id] = _told(pattern)
+        fields = told.copy()
+        if details.code is not None:
+            fields["code"] = details.code
+        for name, value in details.fields.items():
+            fields[f"line.{name}"] = value
+        return Classified(pattern.id, Place(*details.place), text, fields)
 
 
+_NOVEL: dict[str, Scalar] = {"verdict": "novel", "severity": "info", "action": "none"}
 _SEVERITIES = ("critical", "warning", "info")
 
 
@@ -72,8 +90,8 @@ def _rank(match: Match) -> tuple[bool, int]:
     return pattern.shadow, _SEVERITIES.index(pattern.severity.value)
 
 
-def _meaning(match: Match, record: KernelRecord) -> Classified:
-    pattern, details = match.pattern, match.details()
+def _told(pattern: Pattern) -> dict[str, Scalar]:
+    """What an event says of its pattern."""
     fields: dict[str, Scalar] = {
         "finding": pattern.finding,
         "verdict": pattern.verdict,
@@ -84,13 +102,9 @@ def _meaning(match: Match, record: KernelRecord) -> Classified:
         "may_be_ours": int(pattern.ours),
         "meaning": pattern.meaning,
     }
-    if details.code is not None:
-        fields["code"] = details.code
     if pattern.if_confirmed:
         fields["if_confirmed"] = pattern.if_confirmed.value
-    fields |= {f"line.{name}": value for name, value in details.fields.items()}
-    place = Place(details.place.device, details.place.core)
-    return Classified(pattern.id, place, record.message[:TEXT], fields)
+    return fields
 
 
 class MonitorFeed(NamedTuple):

@@ -50,6 +50,17 @@ class Match(NamedTuple):
         """Whereabouts, code and fields, from the message and the line around it."""
         return _details(self.pattern, self.found)
 
+    def spot(self) -> tuple[Place, str | None] | None:
+        """Whereabouts and code alone, at a third of the cost; None where only `details` tells."""
+        found, names = self.found, self.found.re.groupindex
+        if not _ELSEWHERE.isdisjoint(names):
+            return None
+        device = _number(found["device"]) if "device" in names else None
+        core = _number(found["core"]) if "core" in names else None
+        told = found["code"] if "code" in names else None
+        code = self.pattern.code if told is None else told.decode("utf-8", "backslashreplace")
+        return _place(found, device, core), code
+
 
 class Details(NamedTuple):
     """What a message says besides that it is there."""
@@ -80,6 +91,7 @@ _PLACE = re.compile(
 )
 _CORE = re.compile(rb"(?<![A-Za-z0-9_])(?:nc|NC)[ :]?\[?(\d{1,3})\]?(?!\d)")
 _FIELD = re.compile(r"([A-Za-z][\w.-]*)=([^\s,;]+)")
+_ELSEWHERE = frozenset({"fields", "hostname"})  # groups that tell device, core or node otherwise
 _DEVICE_KEYS = ("nd-id", "nd_id", "device", "device-id", "device_id", "nd", "neuron-device")
 _CORE_KEYS = ("nc-id", "nc_id", "core", "core-id", "core_id", "nc", "neuron-core")
 
@@ -201,15 +213,22 @@ def _details(pattern: Pattern, found: re.Match[bytes]) -> Details:
         groups |= dict(_FIELD.findall(groups.pop("fields")))
         device = next((groups[key] for key in _DEVICE_KEYS if key in groups), device)
         core = next((groups[key] for key in _CORE_KEYS if key in groups), core)
-    place = Place(_number(device), _number(core))
-    if place.device is None:
-        near = whereabouts(found.string, found.start(), found.end())
-        place = Place(near.device, near.core if place.core is None else place.core)
-    return Details(place, code, groups)
+    return Details(_place(found, _number(device), _number(core)), code, groups)
 
 
-def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isdecimal() and len(text) <= _PLACE_DIGITS else None
+def _place(found: re.Match[bytes], device: int | None, core: int | None) -> Place:
+    """What the message says, else what stands around it."""
+    if device is not None:
+        return Place(device, core)
+    near = whereabouts(found.string, found.start(), found.end())
+    return Place(near.device, near.core if core is None else core)
+
+
+def _number(text: str | bytes | None) -> int | None:
+    """ASCII digits, few of them."""
+    if not text or len(text) > _PLACE_DIGITS:
+        return None
+    return int(text) if text.isdigit() and text.isascii() else None
 
 
 def whereabouts(line: bytes, start: int, end: int) -> Place:

@@ -85,6 +85,11 @@ class Pattern:
         return self.verdict in QUIET
 
     @property
+    def plain(self) -> bool:
+        """Whether its lines are only counted, wherever they are from."""
+        return self.quiet and self.finding == self.id
+
+    @property
     def shadow(self) -> bool:
         """Whether the row rests on an inferred fact, so that it is shown and never counted."""
         return self.fact.grade == "inferred"

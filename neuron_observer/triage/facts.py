@@ -117,14 +117,24 @@ class Folder:
 
     def add(self, seen: Sighting) -> None:
         """Count one sighting."""
-        fact = self._fact(seen)
+        self._count(self._fact(seen), seen.source, seen.line, seen.head)
+
+    def again(self, key: tuple[object, ...], source: int, line: int, head: Head) -> bool:
+        """Count one more sighting of a fact; False if there is none of this key yet."""
+        fact = self.facts.get(key)
+        if fact is not None:
+            self._count(fact, source, line, head)
+        return fact is not None
+
+    def _count(self, fact: Fact, source: int, line: int, head: Head) -> None:
         fact.count += 1
-        fact.last_line = seen.line
-        fact.last_at = seen.head.at if seen.head.at is not None else fact.last_at
-        pid = seen.head.pid
+        fact.last_line = line
+        if head.at is not None:
+            fact.last_at = head.at
+        pid = head.pid
         if pid is not None and len(fact.pids) < PIDS and pid not in fact.pids:
             fact.pids.append(pid)
-        self._excuse(seen.source, seen.line, fact)
+        self._excuse(source, line, fact)
 
     def count(self, pattern: Pattern, source: int, line: int) -> bool:
         """Count one more line of a quiet pattern; False if it is the first of this input."""
@@ -138,9 +148,8 @@ class Folder:
         return True
 
     def _fact(self, seen: Sighting) -> Fact:
-        quiet = seen.pattern.quiet and seen.pattern.finding == seen.pattern.id
         key: tuple[object, ...] = (seen.pattern.id, seen.source)
-        if not quiet and len(self.facts) < MAX_FACTS:
+        if not seen.pattern.plain and len(self.facts) < MAX_FACTS:
             key = (*key, seen.head.node, seen.device, seen.core, seen.code, seen.head.rank)
         fact = self.facts.get(key)
         if fact is None:
@@ -156,7 +165,7 @@ class Folder:
         """A line and the one that excuses it may stand in either order."""
         before_line, before = self._beside.get(source, (line - BESIDE - 1, fact))
         self._beside[source] = (line, fact)
-        if line - before_line > BESIDE:
+        if line - before_line > BESIDE or not (fact.pattern.excuses or before.pattern.excuses):
             return
         for one, other in ((fact, before), (before, fact)):
             if one.pattern.excuses is not None and one.pattern.excuses == other.pattern.finding:

@@ -82,34 +82,47 @@ class Reader:
 
     def _repeated(self, match: Match, number: int) -> bool:
         pattern = match.pattern
-        plain = pattern.quiet and pattern.finding == pattern.id
-        return plain and self._folder.count(pattern, self._index, number)
+        return pattern.plain and self._folder.count(pattern, self._index, number)
 
     def _matches(self, matches: tuple[Match, ...], number: int, head: heads.Head | None) -> None:
         for match in matches:
-            details = match.details()
             line, start = match.found.string, match.found.start()
-            self._source.kinds.add(_KINDS[match.pattern.where])
             about = heads.head(line[:start])
             if head is not None:
                 about = about.within(head)
-            if about.node is None:
-                told = details.fields.get("hostname") or details.fields.get("instance-id")
-                about = about._replace(node=told)
-            self._folder.add(
-                Sighting(
-                    match.pattern,
-                    self._index,
-                    number,
-                    line,
-                    about,
-                    details.place.device,
-                    details.place.core,
-                    details.code,
-                    dict(details.fields),
-                    about.length or start,
-                )
+            if not self._again(match, number, about):
+                self._sighting(match, number, about, about.length or start)
+
+    def _again(self, match: Match, number: int, about: heads.Head) -> bool:
+        """Count a line that says the same of the same place as one before; most lines do."""
+        pattern, spot = match.pattern, match.spot()
+        if spot is None or pattern.plain:
+            return False
+        (device, core), code = spot
+        key = (pattern.id, self._index, about.node, device, core, code, about.rank)
+        return self._folder.again(key, self._index, number, about)
+
+    def _sighting(self, match: Match, number: int, about: heads.Head, start: int) -> None:
+        pattern, details = match.pattern, match.details()
+        self._source.kinds.add(_KINDS[pattern.where])
+        if about.node is None:
+            told = details.fields.get("hostname") or details.fields.get("instance-id")
+            about = about._replace(node=told)
+        place, code, fields = details
+        self._folder.add(
+            Sighting(
+                pattern,
+                self._index,
+                number,
+                match.found.string,
+                about,
+                place.device,
+                place.core,
+                code,
+                dict(fields),
+                start,
             )
+        )
 
     def _structure(self, found: Structure) -> None:
         where = Where(self._index, found.line)

@@ -219,3 +219,22 @@ def test_every_anchor_stands_in_what_its_row_matches() -> None:
         for match in MATCHER.match(line.text):
             own = [anchor(text) for text in match.pattern.match]
             assert any(word in line.text.translate(None, b"0123456789") for word in own)
+
+
+def test_a_spot_is_what_the_details_say() -> None:
+    """The quick answer is the whole one's, for every line; else there is none."""
+    told = 0
+    for line in (Path(__file__).parent / "lines.tsv").read_text().splitlines():
+        for match in MATCHER.match(line.encode()):
+            spot, details = match.spot(), match.details()
+            assert spot is None or spot == (details.place, details.code), line
+            assert spot is not None or {"fields", "hostname"} & match.found.re.groupindex.keys()
+            told += spot is not None
+    assert told > 200
+
+
+def test_a_quick_look_misses_no_line() -> None:
+    """What holds a message passes the quick look, and an ordinary line does not."""
+    for line in (Path(__file__).parent / "lines.tsv").read_text().splitlines():
+        assert not MATCHER.match(line.encode()) or MATCHER.holds(line.encode()), line
+    assert not MATCHER.holds(b"usb 1-1: new high-speed device")

@@ -4,10 +4,14 @@ A rank is a row: all arrays of one job are `(N,)` float64 in the order of `Topol
 NaN is a value that is missing, None a column that nobody measures. Times are seconds.
 
     topology = Topology.of(range(64), role=stages, replica=dp, node=nodes, device=devices)
-    detector = Detector(topology, job="llm-7b")
+    detector = Detector(topology, job="llm-7b")    # parameters=ONLINE or SCRAPED
     assessment = detector.update(StepColumns(step=7, at=wall, period=5.02,
                                              busy=Times(busy, TimeSource.EVENT)))
-    assessment.suspects    # who, typed;  detector.findings() gives model.Finding
+    assessment.suspects    # open: scope, kind, tier, ranks, first_step, last_step, ratio, cost …
+    assessment.closed      # those that ended with this update
+    assessment.slowdown    # stage A, None while the job is as fast as it was
+    assessment.refusals    # why nobody is named
+    findings(assessment, topology)    # neuron_observer.stragglers.findings: model.Finding
 """
 
 from __future__ import annotations

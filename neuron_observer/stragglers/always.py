@@ -10,7 +10,7 @@ import numpy as np
 from neuron_observer.stragglers.robust import Groups, median, sigma
 
 if TYPE_CHECKING:
-    from neuron_observer.stragglers.columns import Floats, Topology
+    from neuron_observer.stragglers.columns import Floats, Ints, Topology
     from neuron_observer.stragglers.parameters import Parameters
 
 
@@ -39,24 +39,32 @@ def always_slow(levels: Floats, topology: Topology, parameters: Parameters) -> t
     return np.where(slow, ratio, np.nan), ""
 
 
+def _hosts(topology: Topology, rows: Ints, parameters: Parameters) -> Groups | None:
+    """The nodes of these ranks, or their devices where the nodes are too few; None: too few too.
+
+    Among too few nodes a slow one cannot be told from a fast one, but a device can.
+    """
+    if parameters.least_nodes == 1:
+        return Groups(np.arange(len(rows)))
+    for labels in (topology.node, topology.device):
+        if labels is not None and rows.size:
+            hosts = Groups(labels.codes[rows])
+            if len(hosts) >= parameters.least_nodes:
+                return hosts
+    return None
+
+
 def _against_others(levels: Floats, topology: Topology, parameters: Parameters) -> Floats:
-    """Level less the median of the role's medians on the other nodes."""
+    """Level less the median of the role's medians on the other nodes, or devices."""
     role = topology.role
     result = np.full(topology.size, np.nan)
     if role is None:
         return result
-    places = np.arange(topology.size)
-    if parameters.least_nodes > 1 and topology.node is not None:
-        places = topology.node.codes
     for code in range(len(role.names)):
         members = np.flatnonzero(role.codes == code)
         known = members[np.isfinite(levels[members])]
-        hosts = Groups(places[known]) if known.size else None
-        if (
-            hosts is None
-            or len(known) < parameters.least_ranks
-            or len(hosts) < parameters.least_nodes
-        ):
+        hosts = _hosts(topology, known, parameters)
+        if hosts is None or len(known) < parameters.least_ranks:
             continue
         by_host = hosts.medians(levels[known])
         others = np.array([median(np.delete(by_host, host)) for host in range(len(hosts))])

@@ -93,6 +93,7 @@ def learn(part: Part, logs: Floats, parameters: Parameters) -> Usual:
     two_way = TwoWay(part.topology, parameters)
     if not two_way.possible:
         return Usual(level, noise, None, float("nan"), two_way)
+    two_way.know(medians(logs))
     for row in logs:
         two_way.residual(row)  # fits the slopes
     two_way.freeze()

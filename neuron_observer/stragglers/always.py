@@ -35,7 +35,8 @@ def always_slow(levels: Floats, topology: Topology, parameters: Parameters) -> t
     ranks = max(len(levels), 1)
     z = max(parameters.always_z, sqrt(2 * log(ranks / parameters.false_alarms_a_day)))
     with np.errstate(invalid="ignore"):
-        slow = (ratio >= log(1 + parameters.always_slow)) & (ratio >= z * spread)
+        least = parameters.gate * log(1 + parameters.always_slow)
+        slow = (ratio >= least) & (ratio >= z * spread)
     return np.where(slow, ratio, np.nan), ""
 
 

@@ -135,18 +135,25 @@ class TwoWay:
         """Keep the slopes as they are."""
         self._fits = False
 
-    def residual(self, logs: Floats) -> Floats:
-        """What the replica does not explain, `(N,)`; NaN where nothing is known."""
+    def residual(self, logs: Floats, calm: Mask) -> Floats:
+        """What the replica does not explain, `(N,)`; slopes are fitted to the replicas of calm ranks."""
         left = logs - self._about(logs)
         common = self._common(left)
         self._count += 1
         if self._fits and (self._count <= FITTED or self._count % REFIT == 0):
-            self._fit(left, common)
+            self._fit(np.where(self.unaffected(calm), left, np.nan), common)
         slopes = np.append(self._xy / self._yy, 1.0)[self._roles]  # code -1: the last
         rest = left - np.clip(slopes, 0.0, 4.0) * common
         shift = np.clip(self._large.medians(rest), -self._most_shift, self._most_shift)
         rest = rest - self._large.spread(shift)
         return np.asarray(rest - np.nan_to_num(median(rest))) if self._centred else rest
+
+    def unaffected(self, calm: Mask) -> Mask:
+        """The ranks in whose replica nobody is slow."""
+        if calm.all():
+            return calm
+        slow = np.unique(self._replicas[~calm & self._known])
+        return calm & ~np.isin(self._replicas, slow)
 
     def _about(self, logs: Floats) -> Floats:
         """The rank's mean over the first updates, then fixed: any constant will do."""

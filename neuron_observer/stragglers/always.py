@@ -17,25 +17,22 @@ if TYPE_CHECKING:
 def always_slow(levels: Floats, topology: Topology, parameters: Parameters) -> tuple[Floats, str]:
     """Log ratio of each rank's level to its role's on *other* nodes; NaN where it is not slow.
 
-    Other nodes, because a slow node can hold half of a role. Needs five ranks of the role on
-    three nodes; the second value says why nothing could be decided, or is empty. The spread
-    between ranks is part of the test: ≥ 10 % and z ≥ 4 (more with many ranks).
+    Other nodes, because a slow node can hold half of a role; other devices where the nodes are
+    fewer than three. Needs five ranks of the role; the second value says why nothing could be
+    decided, or is empty. The spread between ranks is part of the test: z ≥ 4, more with many.
     """
     nothing = np.full(topology.size, np.nan)
     if topology.role is None or not topology.role.complete:
         return nothing, "roles unknown: a heavy stage and a slow part look the same"
-    alone = parameters.least_nodes == 1  # every rank counts as a place of its own
-    if not alone and (topology.node is None or not topology.node.complete):
-        return nothing, "nodes unknown: peers on other nodes cannot be told"
     ratio = _against_others(levels, topology, parameters)
     if not np.isfinite(ratio).any():
-        least = f"{parameters.least_ranks} ranks"
-        return nothing, f"no role has {least}" + ("" if alone else " on three nodes")
+        places = "" if parameters.least_nodes == 1 else " on three nodes or devices"
+        return nothing, f"no role has {parameters.least_ranks} ranks{places}"
     spread = max(sigma(ratio - median(ratio)), parameters.sigma_floor)
     ranks = max(len(levels), 1)
     z = max(parameters.always_z, sqrt(2 * log(ranks / parameters.false_alarms_a_day)))
+    least = parameters.gate * log(1 + parameters.always_slow)
     with np.errstate(invalid="ignore"):
-        least = parameters.gate * log(1 + parameters.always_slow)
         slow = (ratio >= least) & (ratio >= z * spread)
     return np.where(slow, ratio, np.nan), ""
 

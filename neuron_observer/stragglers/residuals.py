@@ -136,7 +136,7 @@ class TwoWay:
         self._fits = False
 
     def residual(self, logs: Floats, calm: Mask) -> Floats:
-        """What the replica does not explain, `(N,)`; slopes are fitted to the replicas of calm ranks."""
+        """What the replica does not explain, `(N,)`; slopes are those of unaffected ranks."""
         left = logs - self._about(logs)
         common = self._common(left)
         self._count += 1

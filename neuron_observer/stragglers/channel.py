@@ -116,7 +116,7 @@ class Channel:
         k = self.effect / (2 * sigma)
         h = threshold(k, run_length, self._p.least_h)
         move = np.minimum(score / sigma - k, h / self._p.steps_to_notice)
-        if not self._busy and not np.nanmax(move, initial=0.0) > 0:
+        if not self._busy and not (move > 0).any():
             return np.zeros(len(score), dtype=np.bool_)  # nothing is open and nobody is slow
         known = np.isfinite(score)
         total = np.clip(self._sum + np.where(known, move, 0.0), 0.0, 1.25 * h)

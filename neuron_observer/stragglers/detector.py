@@ -100,7 +100,8 @@ class Detector:
     def _pass(self, columns: StepColumns) -> None:
         """Move our own clock: by the period, else by a believable part of the wall clock's move."""
         passed = columns.period if columns.period > 0 else columns.at - self._at
-        self._elapsed += min(max(np.nan_to_num(passed), 0.0), MOST_PASSED)
+        if passed > 0:  # not NaN either
+            self._elapsed += min(passed, MOST_PASSED)
         self._at = columns.at
 
     @property

@@ -34,14 +34,21 @@ class Trend:
 
     def __init__(self, size: int, weight: float = LEVEL) -> None:
         self._weight = weight
+        self._full = False  # every rank has a mean
         self.now: Floats = np.full(size, np.nan)
         self.usual: Floats = np.full(size, np.nan)
 
     def add(self, values: Floats, free: Mask) -> None:
         """Take one update; `free` are the ranks that are not slow."""
         known = np.isfinite(values)
+        if self._full and known.all():
+            self.now += self._weight * (values - self.now)
+            usual = USUAL * (values - self.usual)
+            self.usual += usual if free.all() else np.where(free, usual, 0.0)
+            return
         _mix(self.now, values, self._weight, known)
         _mix(self.usual, values, USUAL, known & free)
+        self._full = not np.isnan(self.usual).any()
 
     def rise(self, rows: Ints) -> float:
         """Median rise of these ranks over their usual; NaN if not known."""

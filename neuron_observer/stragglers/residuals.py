@@ -119,6 +119,7 @@ class TwoWay:
         )  # few others: haste of one looks like a fault of another
         self._warm_up = max(parameters.warm_up, 1)
         self._seen = 0
+        self._filled = False  # no rank is without a centre
         self._centre: Floats = np.full(size, np.nan)
         self._large = Groups(self._roles, least=LARGE)  # roles whose own ups and downs are removed
         self._most_shift = 2 * parameters.sigma_floor  # by little: half of a role may be slow
@@ -161,7 +162,13 @@ class TwoWay:
             self._seen += 1
             fresh = np.where(np.isnan(self._centre), logs, self._centre)
             self._centre = fresh + np.nan_to_num(logs - fresh) / self._seen
-        return np.where(np.isnan(self._centre), np.nanmean(self._centre), self._centre)
+            return self._centre
+        if not self._filled:
+            self._filled = True
+            self._centre = np.where(
+                np.isnan(self._centre), np.nan_to_num(median(self._centre)), self._centre
+            )
+        return self._centre
 
     def _common(self, left: Floats) -> Floats:
         """What the other roles of each rank's replica have in common; NaN if nobody knows."""

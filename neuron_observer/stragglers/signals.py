@@ -139,8 +139,10 @@ class Signal:
         if self.regime is Regime.LEARNING:
             return nobody
         ended = self._judge(moment)
-        free = (self.channel.tier == Tier.NONE) & np.isfinite(self.residual)
-        self._way.baseline.follow(self.residual, self._p.drift * self._way.scale.value, free)
+        if self._p.drift and self._count % PEEK == 0:
+            free = np.equal(self.channel.tier, Tier.NONE)
+            step = PEEK * self._p.drift * self._way.scale.value
+            self._way.baseline.follow(self.residual, step, free)
         return ended
 
     def _choose(self) -> None:

@@ -45,6 +45,7 @@ class JobSlowdown:
         self._p = parameters
         self._good: Floats = np.full(parameters.period_window, np.nan)
         self._count = 0
+        self._median: float | None = None
         self._sum = 0.0
         self._pending: list[float] = []  # log periods since the sum left zero
         self._onset = (0, 0.0)
@@ -55,7 +56,7 @@ class JobSlowdown:
     @property
     def usual(self) -> float:
         """The usual period in seconds; NaN until ten are known."""
-        return exp(median(self._good)) if self._count >= self._p.slowdown_periods else float("nan")
+        return exp(self._centre()) if self._count >= self._p.slowdown_periods else float("nan")
 
     def is_pause(self, period: float, *, blind: bool = False) -> bool:
         """Whether a period is that of a pause; not the fourth in a row.
@@ -75,7 +76,7 @@ class JobSlowdown:
         if self._count < 2 * self._p.slowdown_periods:
             self._learn(value)
             return None
-        centre = median(self._good)
+        centre = self._centre()
         sigma = self._scale(centre)
         if self.current is not None:
             return self._follow(value, centre)
@@ -94,6 +95,13 @@ class JobSlowdown:
     def _learn(self, value: float) -> None:
         self._good[self._count % len(self._good)] = value
         self._count += 1
+        self._median = None
+
+    def _centre(self) -> float:
+        """The median of the good log periods."""
+        if self._median is None:
+            self._median = median(self._good)
+        return self._median
 
     def _forgive(self) -> None:
         """What was suspected was usual after all: leaving it out would bend the baseline."""

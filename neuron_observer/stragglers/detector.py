@@ -190,7 +190,8 @@ class Detector:
         said = NOTHING if explained else self._hints.network(self._transfers, seen.busy)
         if slower is None or said.suspects or any(s.tier >= Tier.WARNING for s in known):
             return said
-        counted = self._hints.counters(slower, step)
+        blind = seen.busy is None
+        counted = self._hints.counters(slower, step) if blind else []
         why = () if counted else (*said.refusals, nobody(self._busy, seen.busy))
         return Said(counted, why)
 

@@ -44,6 +44,9 @@ class Hints:
         self._p = parameters
         self._kinds = kinds
         self._all: Ints = np.arange(topology.size)
+        self._onset: int | None = None  # first step of the slowdown that is looked into
+        self._left = 0  # updates in which counters may still begin to move
+        self._moving: dict[Kind, Ints] = {}
 
     def network(self, transfers: Transfers, seconds: Floats | None) -> Said:
         """Slow transfers. `seconds` are the ranks' busy times: without them a late rank and a slow
@@ -101,8 +104,22 @@ class Hints:
         return Place(Scope.LINK, rows, f"group {', '.join(names)}")
 
     def counters(self, slower: Slowdown, step: int) -> list[Suspect]:
-        """The one device, or node, whose hardware counters began to move as the job slowed."""
-        chips, fabric = self._kinds.chips(self._all), self._kinds.fabric(self._all)
+        """The one device, or node, whose hardware counters began to move as the job slowed.
+
+        Those that begin much later are another story.
+        """
+        if self._onset != slower.first_step:
+            self._onset, self._left = slower.first_step, self._p.persist_of
+            self._moving = {Kind.CHIP: self._all[:0], Kind.NETWORK: self._all[:0]}
+        moving = {
+            Kind.CHIP: self._kinds.chips(self._all),
+            Kind.NETWORK: self._kinds.fabric(self._all),
+        }
+        for kind, rows in moving.items():
+            known = self._moving[kind]
+            self._moving[kind] = rows if self._left > 0 else np.intersect1d(rows, known)
+        self._left -= 1
+        chips, fabric = self._moving[Kind.CHIP], self._moving[Kind.NETWORK]
         if self._only(self._topology.device, chips) is not None:
             return [self._counted(Scope.DEVICE, Kind.CHIP, chips, slower, step)]
         if self._only(self._topology.node, fabric) is not None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from neuron_observer.stragglers.parameters import Parameters
 
 
+ONE_SIGMA = 0.8413  # share of a normal distribution below one sigma
 MEDIAN_ERROR = 1.2533  # standard error of a median over that of a mean, normal noise
 
 
@@ -86,11 +87,10 @@ class JobSlowdown:
         return self._verify(centre, sigma)
 
     def _scale(self, centre: float) -> float:
-        """The noise of the good periods; that of their upper half where they are skewed."""
-        apart = self._good - centre
-        above = median(apart[apart > 0])
-        both = median(np.abs(apart))
-        return max(self._p.sigma_floor, MAD_TO_SIGMA * float(np.nanmax([both, above])))
+        """The noise of the good periods; that above their median where they are skewed."""
+        apart = self._good[np.isfinite(self._good)] - centre
+        both = MAD_TO_SIGMA * median(np.abs(apart))
+        return max(self._p.sigma_floor, both, float(np.quantile(apart, ONE_SIGMA)))
 
     def _learn(self, value: float) -> None:
         self._good[self._count % len(self._good)] = value
@@ -116,28 +116,39 @@ class JobSlowdown:
         self._pending.append(value)
 
     def _verify(self, centre: float, sigma: float) -> Slowdown | None:
-        """Whether the last periods are longer by 10 %, and by more than their median varies."""
+        """Whether the last periods, or all since it began, are longer: by 10 %, and by more than
+        their median varies.
+        """
         least = self._p.slowdown_periods
         if self._sum < self._p.least_h or len(self._pending) < least:
             return None
-        last = np.array(self._pending[-least:])
-        now = median(last)
-        varies = MEDIAN_ERROR * sigma / sqrt(least)
-        enough = max(log(self._p.slowdown), self._p.slowdown_z * varies)
-        lasting = np.quantile(last, 1 - self._p.slowdown_share) - centre >= enough / 2
-        if now - centre >= enough and lasting:
-            self.current = Slowdown(*self._onset, exp(centre), exp(now))
-            self._recent = self._pending[-least:]
-        elif len(self._pending) >= 10 * least:  # slower, but not enough to tell: the new usual
+        since = np.array(self._pending)
+        for periods in (since[-least:], since):
+            now = median(periods)
+            if now - centre >= self._enough(len(periods), sigma) and self._lasts(periods, centre):
+                self.current = Slowdown(*self._onset, exp(centre), exp(now))
+                self._recent = self._pending[-least:]
+                return self.current
+        if len(since) >= self._p.period_window:  # slower, but not enough to tell: the new usual
             self._sum = 0.0
             self._forgive()
-        return self.current
+        return None
+
+    def _enough(self, periods: int, sigma: float) -> float:
+        """Log ratio that a median over so many periods must exceed."""
+        varies = MEDIAN_ERROR * sigma / sqrt(periods)
+        return max(log(self._p.slowdown), self._p.slowdown_z * varies)
+
+    def _lasts(self, periods: Floats, centre: float) -> bool:
+        """Whether three quarters of the periods are well above the usual."""
+        low = np.quantile(periods, 1 - self._p.slowdown_share)
+        return bool(low - centre >= log(self._p.slowdown) / 2)
 
     def _follow(self, value: float, centre: float) -> Slowdown | None:
         self._recent = [*self._recent, value][-self._p.slowdown_periods :]
         now = median(np.array(self._recent))
         if now - centre < log(self._p.slowdown) / 2:
-            self.current, self._sum = None, 0.0
+            self.current, self._sum, self._pending = None, 0.0, []  # those were slow
         elif self.current is not None:
             first = self.current
             self.current = Slowdown(first.first_step, first.since, first.before, exp(now))

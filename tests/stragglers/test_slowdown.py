@@ -90,3 +90,12 @@ def test_nothing_is_usual_before_ten_periods() -> None:
     for step in range(10):
         watch.update(step, 0.0, 5.0)
     assert watch.usual == pytest.approx(5.0)
+
+
+def test_a_slowdown_that_ended_leaves_no_mark_on_the_usual() -> None:
+    """Slow twice by 12 %: the second time is seen as soon as the first."""
+    fast, slow = noisy(5.0, 100, 0.0045), noisy(5.6, 40, 0.0045)
+    said = follow([*fast, *slow, *fast, *slow])
+    assert said[109] is not None
+    assert said[249] is not None
+    assert said[239] is None

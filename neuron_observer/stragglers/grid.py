@@ -28,7 +28,8 @@ class Grid:
         self._rows: dict[int, int] = {}  # rank → row
         self._columns: dict[int, int] = {}  # step → column, while nothing is folded
         self._edges: Ints = np.zeros(0, dtype=np.int64)  # first step of each folded column
-        self._open: set[int] = set()  # steps in the last folded column
+        self._in_last = 0  # steps in the last folded column
+        self._newest = -(2**62)  # the last step, once columns are folded
         self._sums = {name: np.zeros((4, 16)) for name in names}
         self._counts = {name: np.zeros((4, 16), dtype=np.int32) for name in names}
         self._seen = np.zeros((4, 16), dtype=np.int32)  # rows of the file in a cell
@@ -80,11 +81,13 @@ class Grid:
         return np.asarray(np.array(places, dtype=np.int64)[inverse])
 
     def _folded(self, steps: Ints) -> Ints:
-        for step in np.unique(steps[steps >= self._edges[-1]]):
-            if len(self._open) >= self.width and int(step) not in self._open:
+        """Columns of steps; only a step beyond all others can begin a new one."""
+        for step in np.unique(steps[steps > self._newest]).tolist():
+            if self._in_last >= self.width:
                 self._edges = np.append(self._edges, step)
-                self._open = set()
-            self._open.add(int(step))
+                self._in_last = 0
+            self._in_last += 1
+            self._newest = step
         return np.maximum(np.searchsorted(self._edges, steps, side="right") - 1, 0)
 
     def _repeated(self, flat: Ints) -> Ints:
@@ -109,10 +112,11 @@ class Grid:
         order, steps = self._order(), self.steps()
         if len(steps) < 2:
             raise MemoryError(f"{len(self._rows)} ranks are too many for one table")
-        last = 1 if len(steps) % 2 else 2
-        self._open = (
-            set(steps[-last:].tolist()) if self.width == 1 else self._open | {int(steps[-1])}
-        )
+        alone = len(steps) % 2 == 1  # the last column has no partner
+        if self.width == 1:
+            self._in_last, self._newest = (1 if alone else 2), int(steps[-1])
+        elif not alone:
+            self._in_last += self.width
         self._edges, self._columns, self.width = steps[::2], {}, 2 * self.width
         self._seen = _paired(self._seen, order)
         self._sums = {name: _paired(table, order) for name, table in self._sums.items()}
@@ -123,4 +127,4 @@ def _paired(table: npt.NDArray[Any], order: Ints) -> npt.NDArray[Any]:
     ordered = table[:, order]
     if ordered.shape[1] % 2:
         ordered = np.pad(ordered, ((0, 0), (0, 1)))
-    return np.asarray(ordered[:, ::2] + ordered[:, 1::2])
+    return np.ascontiguousarray(ordered[:, ::2] + ordered[:, 1::2])  # `add` writes to a flat view

@@ -85,9 +85,11 @@ class Reader:
 
     def take(self, chunk: list[list[str]]) -> None:
         """Take rows; they follow those taken before."""
-        rows = [row for row in chunk if row]
-        first = 2 + self.rows
-        self._lines = np.array([first + at for at, row in enumerate(chunk) if row], dtype=np.int64)
+        rows = chunk
+        self._lines = np.arange(2 + self.rows, 2 + self.rows + len(chunk))
+        if [] in chunk:
+            rows = [row for row in chunk if row]
+            self._lines = self._lines[[bool(row) for row in chunk]]
         self.rows += len(chunk)
         if not rows:
             return
@@ -125,6 +127,8 @@ class Reader:
         return f"{self._header.file}:{self._lines[at]}"
 
     def _check_shape(self, rows: list[list[str]]) -> None:
+        if set(map(len, rows)) == {self._header.size}:
+            return
         for at, row in enumerate(rows):
             if len(row) != self._header.size:
                 raise InputError(

@@ -40,6 +40,8 @@ class Worlds:
     def __init__(self, header: Header) -> None:
         self._header = header
         self._labels: dict[int, dict[tuple[str, ...], int]] = {}  # labels → first step
+        self._known: set[tuple[object, ...]] = set()  # rank and labels, as they stand in the file
+        self._latest = 0  # the last first step: rows after it change nothing that is known
 
     def note(
         self,
@@ -52,16 +54,19 @@ class Worlds:
         labels = [columns[self._header.places[name]] for name in self._header.labels]
         if not labels:
             return
+        keys = list(zip(ranks.tolist(), *labels, strict=True))
+        if self._known.issuperset(keys) and int(steps.min()) >= self._latest:
+            return
         first: dict[tuple[object, ...], int] = {}
-        for key, step in zip(
-            zip(ranks.tolist(), *labels, strict=True), steps.tolist(), strict=True
-        ):
+        for key, step in zip(keys, steps.tolist(), strict=True):
             first[key] = min(step, first.get(key, step))
+        self._known.update(first)
         for (rank, *texts), step in first.items():
             known = tuple(str(text).strip() for text in texts)
             history = self._labels.setdefault(int(str(rank)), {})
             if any(known):
                 history[known] = min(step, history.get(known, step))
+                self._latest = max(self._latest, history[known])
             if len(history) > MOVES:
                 names = ", ".join(self._header.labels)
                 raise InputError(

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from neuron_observer.stragglers.parameters import Parameters
 
 
+MAD_ERROR = 1.17  # relative standard error of a MAD, times the root of the number of values
+
+
 def always_slow(levels: Floats, topology: Topology, parameters: Parameters) -> tuple[Floats, str]:
     """Log ratio of each rank's level to its role's on *other* nodes; NaN where it is not slow.
 
@@ -28,8 +31,9 @@ def always_slow(levels: Floats, topology: Topology, parameters: Parameters) -> t
     if not np.isfinite(ratio).any():
         places = "" if parameters.least_nodes == 1 else " on three nodes or devices"
         return nothing, f"no role has {parameters.least_ranks} ranks{places}"
-    spread = max(sigma(ratio - median(ratio)), parameters.sigma_floor)
-    ranks = max(len(levels), 1)
+    ranks = int(np.isfinite(ratio).sum())
+    unsure = 1 + 2 * MAD_ERROR / sqrt(ranks)  # of few ranks the spread itself is known badly
+    spread = unsure * max(sigma(ratio - median(ratio)), parameters.sigma_floor)
     z = max(parameters.always_z, sqrt(2 * log(ranks / parameters.false_alarms_a_day)))
     least = parameters.gate * log(1 + parameters.always_slow)
     with np.errstate(invalid="ignore"):

@@ -330,7 +330,7 @@ def _json(value: Any) -> str:
 
 
 def write_rows(file: str, rows: Iterable[str]) -> None:
-    """Write a capture; a name that ends in .gz is packed."""
+    """Write a file that the user asked for; a name that ends in .gz is packed."""
     try:
         if file.endswith(".gz"):
             with gzip.open(file, "wt", encoding="utf-8", compresslevel=6) as packed:

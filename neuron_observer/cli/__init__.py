@@ -13,6 +13,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("neuron_observer.cli.doctor", "Say what cannot be read here, why, and the remedy."),
     "metrics": ("neuron_observer.cli.metrics", "The catalogue, and what this host provides."),
     "snapshot": ("neuron_observer.cli.snapshot", "Everything that can be read of this host, once."),
+    "stragglers": (
+        "neuron_observer.cli.stragglers",
+        "Who was slow, in a table of per-rank step times.",
+    ),
     "triage": ("neuron_observer.cli.triage", "Say what a log means and what to do about it."),
 }
 

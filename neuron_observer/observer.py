@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.clock import Clock
     from neuron_observer.collectors.machine import MachineReader
-    from neuron_observer.model import Batch, Cell, Device
+    from neuron_observer.model import Batch, Cell, Device, Driver
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.workers import Workers
 
@@ -189,9 +189,10 @@ class HostReader:
         if identity == self._identity:
             return
         before, self._identity = self._identity, identity
-        kind = "driver_reloaded" if before[:2] != identity[:2] else "devices_changed"
-        message = f"driver {before[0]} {before[1]}, devices {_listed(before[2])}"
-        message += f" → driver {identity[0]} {identity[1]}, devices {_listed(identity[2])}"
+        same_devices = before.devices == identity.devices
+        reloaded = same_devices or before.driver != identity.driver
+        kind = "driver_reloaded" if reloaded else "devices_changed"
+        message = f"{_described(before)} → {_described(identity)}"
         self._events.append(Event(kind, NODE, self.clock.wall(), message))
         self.close()
         self._batches.clear()
@@ -206,13 +207,24 @@ class HostReader:
             self.machine.close()
 
 
-def _identity(topology: Topology) -> tuple[str | None, str, tuple[int, ...]]:
-    devices = tuple(device.number for device in topology.devices)
-    return topology.driver.version, topology.driver.state, devices
+class _Identity(NamedTuple):
+    """What stays as it is for as long as nothing was loaded again."""
+
+    driver: Driver
+    devices: tuple[int, ...]
+    made: tuple[int, ...]  # inodes of the devices' directories
 
 
-def _listed(devices: tuple[int, ...]) -> str:
-    return ",".join(map(str, devices)) or "none"
+def _identity(topology: Topology) -> _Identity:
+    devices = topology.devices
+    return _Identity(
+        topology.driver, tuple(one.number for one in devices), tuple(one.made for one in devices)
+    )
+
+
+def _described(of: _Identity) -> str:
+    devices = ",".join(map(str, of.devices)) or "none"
+    return f"driver {of.driver.version} {of.driver.state}, devices {devices}"
 
 
 def choose_workers(host: HostFs, clock: Clock, blocking: bool) -> Workers:  # noqa: FBT001 - a port

@@ -113,6 +113,35 @@ def test_a_reload_with_another_layout_is_noticed(
     assert reader.poll().events == ()
 
 
+def test_a_reload_of_the_same_driver_with_another_layout_is_noticed(
+    tmp_path: Path, clock: ManualClock
+) -> None:
+    """Same version, same devices, new folders: what stands elsewhere now is found there."""
+
+    def load(path: str, count: int) -> None:
+        folder = tmp_path / DEVICE
+        folder.mkdir(parents=True)
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(f"{count}\n")
+
+    load("old/sram_ecc_uncorrected", 1)
+    reader = HostReader(
+        DirectoryFs(str(tmp_path)), clock, workers=lambda fs, now, _: DirectWorkers(fs, now)
+    )
+    metric, place = "device.sram.ecc_uncorrected", Place(0)
+    first = reading(reader.poll().batches, metric, place)
+    (tmp_path / DEVICE).rename(tmp_path / "gone")
+    load("new/sram_ecc_uncorrected", 2)
+    clock.advance(10.0)
+    second = reader.poll()
+    found = reading(second.batches, metric, place)
+    reader.close()
+    assert isinstance(first, Value)
+    assert isinstance(found, Value)
+    assert (first.value, found.value) == (1, 2)
+    assert [event.kind for event in second.events] == ["driver_reloaded"]
+
+
 def test_a_device_that_vanishes_in_mid_poll(
     tree: Callable[[str], ListingFs], clock: ManualClock
 ) -> None:

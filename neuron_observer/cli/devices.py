@@ -137,7 +137,7 @@ def _firmware(batches: list[Batch], place: Place, notes: Footnotes) -> str:
 def headline(topology: Topology) -> str:
     """Instance type, driver and how many devices of how many."""
     driver = topology.driver
-    known = f"driver {driver.version or 'unknown'} {driver.state}"
+    known = f"driver {driver.version or 'of unknown version'} {driver.state}"
     if driver.state == "absent":
         known = "driver not loaded"
     count = str(len(topology.devices))

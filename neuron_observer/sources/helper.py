@@ -143,5 +143,7 @@ def serve(root: str) -> None:
 
 
 if __name__ == "__main__":
+    # Left behind, it must not hold open the pipe of `neuron-observer … 2>&1 | tee log`.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     serve(sys.argv[1])
     os._exit(0)  # threads that still read must not hold up the end

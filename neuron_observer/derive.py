@@ -7,12 +7,13 @@ is what it counted since. What the driver does not move while a job runs gives n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from operator import gt
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from neuron_observer.catalogue import METRICS, Kind
 from neuron_observer.catalogue.chips import CHIPS, LIVE_SINCE, parse_version
 from neuron_observer.model import Batch, Column, Layout, Missing, Place, Value, Why
-from neuron_observer.readings import columns, find, reading
+from neuron_observer.readings import columns, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -52,31 +53,30 @@ def delta(spec: MetricSpec, before: int, now: int, seconds: float) -> Delta:
 
 
 class Change(NamedTuple):
-    """A counter's delta and the seconds over which it came."""
+    """A counter's delta, the seconds over which it came, and what it shows now."""
 
     delta: Delta
     seconds: float
+    now: int
 
 
-def change(
-    previous: Iterable[Batch], current: Iterable[Batch], metric: str, place: Place
-) -> Change | Missing:
-    """How a counter moved between two sets of batches, or why that cannot be said."""
-    found = find(current, metric, place)
-    if found is None:
-        return Missing(Why.UNSUPPORTED, f"{metric} is not read")
-    batch, row = found
-    now = batch.cells[row]
-    if isinstance(now, Missing):
-        return now
-    earlier = find(previous, metric, place)
-    if earlier is None or not isinstance(now, int):
-        return FIRST
-    before = earlier[0].cells[earlier[1]]
-    seconds = batch.read_at - earlier[0].read_at
-    if not isinstance(before, int) or seconds <= 0:
-        return FIRST
-    return Change(delta(METRICS[metric], before, now, seconds), seconds)
+def changes(
+    previous: Iterable[Batch], current: Iterable[Batch], metric: str
+) -> dict[Place, Change | Missing]:
+    """How a counter moved between two sets of batches, by place, or why that cannot be said."""
+    spec = METRICS[metric]
+    earlier = {place: (batch.read_at, cell) for batch, place, cell in columns(previous, metric)}
+    found: dict[Place, Change | Missing] = {}
+    for batch, place, now in columns(current, metric):
+        read_at, before = earlier.get(place, (batch.read_at, FIRST))
+        seconds = batch.read_at - read_at
+        if isinstance(now, Missing):
+            found[place] = now
+        elif not isinstance(now, int) or not isinstance(before, int) or seconds <= 0:
+            found[place] = FIRST
+        else:
+            found[place] = Change(delta(spec, before, now, seconds), seconds, now)
+    return found
 
 
 def _live(current: Snapshot) -> Missing | None:
@@ -101,20 +101,25 @@ class _Derivation:
         self._before = _of_device(previous, device.index) if previous else []
         self._now = _of_device(current, device.index)
         self._not_live = _live(current)
+        self._changes: dict[str, dict[Place, Change | Missing]] = {}  # as far as asked for
+
+    def _counted(self, metric: str, place: Place) -> Change | Missing:
+        if metric not in self._changes:
+            self._changes[metric] = changes(self._before, self._now, metric)
+        return self._changes[metric].get(place) or Missing(Why.UNSUPPORTED, f"{metric} is not read")
 
     def _change(self, metric: str, place: Place) -> Change | Missing:
-        return self._not_live or change(self._before, self._now, metric, place)
+        return self._not_live or self._counted(metric, place)
 
     def _moved(self, metric: str, place: Place) -> Change | Missing:
         """A change of a counter that the driver truly counts: one stuck at 0 is unsupported."""
         found = self._change(metric, place)
-        if isinstance(found, Missing) or found.delta.increase:
+        if isinstance(found, Missing) or found.delta.increase or found.now:
             return found
-        own = reading(self._now, metric, place)
         executed = self._change("core.inferences", place)
         succeeded = self._change("core.execution.success", place)
         running = any(isinstance(c, Change) and c.delta.increase for c in (executed, succeeded))
-        if running and not isinstance(own, Missing) and own.value == 0:
+        if running:
             return Missing(Why.UNSUPPORTED, f"{metric} stays 0 while executions rise")
         return found
 
@@ -166,7 +171,7 @@ class _Derivation:
         for group in range(4):
             for name in totals:
                 metric = f"core.pe_array.row_group{group}.{name}_cycles"
-                found = change(self._before, self._now, metric, place)
+                found = self._counted(metric, place)
                 if isinstance(found, Missing):
                     return found
                 if found.delta.was_reset or found.delta.increase > _PE_CARRY:
@@ -222,9 +227,12 @@ def derive(previous: Snapshot | None, current: Snapshot) -> Batch:
     for device in current.devices:
         one = _Derivation(previous, current, device)
         places = [Place(device.index, core.index) for core in device.cores]
+        busy: list[Cell] = []
         for metric, compute in one.computations().items():
-            rows.setdefault(metric, []).extend((place, compute(place)) for place in places)
-        busy = [cell for place, cell in rows.get("core.utilization", ()) if place in places]
+            cells = [compute(place) for place in places]
+            rows.setdefault(metric, []).extend(zip(places, cells, strict=True))
+            if metric == "core.utilization":
+                busy = cells
         for metric, cell in one.device_cells(busy).items():
             rows.setdefault(metric, []).append((Place(device.index), cell))
     return make_batch("derive", rows, current.monotonic)
@@ -259,20 +267,39 @@ def falls(before: Batch, now: Batch) -> Iterator[Fall]:
 
     The kernel's own CPU times are left out: idle and iowait may go back (Documentation/proc).
     """
-    changed = set(now.changed)
-    if not changed or before.layout is not now.layout:
+    if before.layout is not now.layout:
         return
-    for metric, column in now.layout.columns.items():
-        spec = METRICS[metric]
-        if spec.kind is not Kind.COUNTER or metric.startswith("host.cpu."):
-            continue
-        carry = _PE_CARRY if metric.startswith("core.pe_array.") else 0
-        for offset, place in enumerate(column.places):
-            row = column.start + offset
-            earlier, cell = before.cells[row], now.cells[row]
-            if not (isinstance(earlier, int) and isinstance(cell, int)):
-                continue
-            if row not in changed or earlier - cell <= carry:
-                continue
-            if delta(spec, earlier, cell, now.read_at - before.read_at).was_reset:
+    rows, cells_before, cells = now.changed, before.cells, now.cells
+    if _none_is_less([cells_before[row] for row in rows], [cells[row] for row in rows]):
+        return
+    seconds = now.read_at - before.read_at
+    for row in rows:
+        earlier, cell = cells_before[row], cells[row]
+        if isinstance(earlier, int) and isinstance(cell, int) and cell < earlier:
+            metric, place = _spot(now.layout, row)
+            if _is_reset(metric, earlier, cell, seconds):
                 yield Fall(metric, place, earlier, cell)
+
+
+def _none_is_less(earlier: list[Any], cells: list[Any]) -> bool:
+    """Whether no cell is below what it was; False also where that cannot be asked at once."""
+    try:
+        return not any(map(gt, earlier, cells))
+    except TypeError:  # a text or a missing one among numbers
+        return False
+
+
+def _is_reset(metric: str, earlier: int, now: int, seconds: float) -> bool:
+    spec = METRICS[metric]
+    if spec.kind is not Kind.COUNTER or metric.startswith("host.cpu."):
+        return False
+    carry = _PE_CARRY if metric.startswith("core.pe_array.") else 0
+    return earlier - now > carry and delta(spec, earlier, now, seconds).was_reset
+
+
+def _spot(layout: Layout, row: int) -> tuple[str, Place]:
+    """What a row is; its column is looked for, because few are ever asked for."""
+    for metric, column in layout.columns.items():
+        if 0 <= row - column.start < len(column.places):
+            return metric, column.places[row - column.start]
+    raise IndexError(f"row {row} is in no column")

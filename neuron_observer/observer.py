@@ -6,11 +6,12 @@ import resource
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from neuron_observer.collectors.batching import GONE
 from neuron_observer.collectors.firmware import FirmwareCollector
 from neuron_observer.collectors.node import NodeCollector
 from neuron_observer.collectors.plan import Plan, reads_can_block
 from neuron_observer.collectors.sysfs import SysfsCollector, plan_devices
-from neuron_observer.collectors.topology import Topology, identify, read_topology
+from neuron_observer.collectors.topology import Topology, identify, outline, read_topology
 from neuron_observer.derive import derive, falls, make_batch
 from neuron_observer.model import NODE, Event, Missing, Place, Run, Snapshot, Why
 from neuron_observer.readings import ABSENT, columns, find
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 
     from neuron_observer.clock import Clock
     from neuron_observer.collectors.machine import MachineReader
-    from neuron_observer.model import Batch, Cell, Device, Driver
+    from neuron_observer.model import Batch, Cell, Device
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.workers import Workers
 
 ALL_LANES = ("fast", "normal", "slow", "firmware", "expensive")
+_IDENTITY_LANES = ("slow", "firmware")  # names, serial numbers, neighbours
 ONE_SHOT_GAP = 0.3  # seconds between the two reads of a one-shot
 DEADLINE = 10.0  # seconds that firmware registers may take
 BLOCKING_DEADLINE = 60.0  # the same on drivers whose reads block
@@ -40,7 +42,7 @@ class Options(NamedTuple):
     keep: bool = False  # keep descriptors of the fast and normal lanes
     all_devices: bool = False  # also devices without a /dev node in this container
     firmware_deadline: float | None = None
-    only: Collection[str] | None = None  # metrics of devices and cores to read; None: all
+    only: Collection[str] | None = None  # metrics of the node, devices, cores to read; None: all
     machine: bool = True  # also EFA adapters, host figures, temperatures, our own cost
 
 
@@ -61,6 +63,8 @@ class HostReader:
         self._batches: dict[tuple[str, str, int | None], Batch] = {}
         self._events: list[Event] = []
         self._previous: Snapshot | None = None
+        self._gone = False  # a file that was read is no longer there
+        self._known: tuple[Device, ...] | None = None  # until an identity reading may differ
         self._look_around()
 
     def _look_around(self) -> None:
@@ -69,10 +73,12 @@ class HostReader:
         self.topology: Topology = read_topology(
             host, thorough=options.thorough, all_devices=options.all_devices
         )
+        if not (options.thorough or self.topology.checked):  # its cores may differ
+            self.topology = read_topology(host, all_devices=options.all_devices)
         self.plans = plan_devices(host, self.topology, options.path_map, options.only)
         blocking = bool(self.plans) and reads_can_block(self.topology.version)
         self._sysfs = SysfsCollector(host, clock, self.plans, keep=options.keep)
-        self._node = NodeCollector(host, clock, self.topology, options.path_map)
+        self._node = NodeCollector(host, clock, self.topology, options.path_map, options.only)
         self._firmware = FirmwareCollector(
             host,
             clock,
@@ -85,6 +91,7 @@ class HostReader:
         )
         self.machine = self._machine() if options.machine else None
         self._identity = _identity(self.topology)
+        self._places = outline(self.topology)
 
     def _machine(self) -> MachineReader:
         from neuron_observer.collectors.machine import MachineReader  # noqa: PLC0415 - a glance needs none
@@ -93,8 +100,8 @@ class HostReader:
 
     def poll(self, lanes: Collection[str] = ALL_LANES, *, derived: bool = True) -> Snapshot:
         """Read the lanes that are due; the other lanes keep their last batches."""
-        if "slow" in lanes and self._previous:
-            self._notice_reload()
+        if self._gone or ("slow" in lanes and self._previous):
+            lanes = self._notice_reload(lanes)
         runs = [
             self._run("sysfs", lambda: self._sysfs.poll(lanes)),
             self._run("node", lambda: self._node.poll(lanes)),
@@ -103,7 +110,8 @@ class HostReader:
             runs.append(self._run("firmware", self._firmware.poll))
         if self.machine:
             runs += [self._run(name, read) for name, read in self.machine.readers(lanes)]
-        self._keep([_topology_batch(self.topology, self.kept, self.clock)])
+        if "slow" in lanes or ("topology", "derived", None) not in self._batches:
+            self._keep([_topology_batch(self.topology, self.kept, self.clock)])
         snapshot = self._join(tuple(runs))
         previous, self._previous = self._previous, snapshot
         if not derived:
@@ -133,7 +141,10 @@ class HostReader:
             key = (batch.collector, batch.lane, batch.device)
             if key in self._batches:
                 self._note_falls(self._batches[key], batch)
+                self._gone |= _lost_a_file(self._batches[key], batch)
             self._batches[key] = batch
+            if batch.lane in _IDENTITY_LANES:
+                self._known = None
 
     def _note_falls(self, before: Batch, now: Batch) -> None:
         fallen = list(falls(before, now))
@@ -155,13 +166,15 @@ class HostReader:
 
     def _join(self, runs: tuple[Run, ...]) -> Snapshot:
         batches = tuple(self._batches.values())
+        if self._known is None:
+            self._known = self._devices(batches)
         snapshot = Snapshot(
             at=self.clock.wall(),
             monotonic=self.clock.monotonic(),
             host_root=self.host.root,
             instance_type=self.topology.instance_type,
             driver=self.topology.driver,
-            devices=self._devices(batches),
+            devices=self._known,
             batches=batches,
             events=tuple(self._events),
             runs=runs,
@@ -180,23 +193,31 @@ class HostReader:
 
         return identify(self.topology, cell)
 
-    def _notice_reload(self) -> None:
-        """Look around anew when the driver or the set of devices is not what it was."""
-        now = read_topology(
-            self.host, thorough=False, all_devices=self.options.all_devices, look_inside=False
-        )
-        identity = _identity(now)
-        if identity == self._identity:
-            return
-        before, self._identity = self._identity, identity
-        same_devices = before.devices == identity.devices
-        reloaded = same_devices or before.driver != identity.driver
-        kind = "driver_reloaded" if reloaded else "devices_changed"
-        message = f"{_described(before)} → {_described(identity)}"
+    def _notice_reload(self, lanes: Collection[str]) -> Collection[str]:
+        """Look around anew when the driver, the set of devices or a file's place changed.
+
+        Then nothing that was read before counts any more, so all ordinary lanes are due. A file
+        that is merely gone is tried again where it was.
+        """
+        self._gone = False
+        now = read_topology(self.host, thorough=False, all_devices=self.options.all_devices)
+        before, after = self._identity, _identity(now)
+        new_places = outline(now) - self._places
+        if before == after and not new_places:
+            return lanes
+        kind = "devices_changed" if before[2] != after[2] else "files_moved"
+        kind = "driver_reloaded" if before[:2] != after[:2] else kind
+        message = f"driver {before[0]} {before[1]}, devices {_listed(before[2])}"
+        message += f" → driver {after[0]} {after[1]}, devices {_listed(after[2])}"
+        if kind == "files_moved":
+            message = f"{len(new_places)} files at new places, e.g. {min(new_places)}"
         self._events.append(Event(kind, NODE, self.clock.wall(), message))
         self.close()
         self._batches.clear()
+        self._known = None
         self._look_around()
+        self._places |= outline(now)
+        return {*lanes, "fast", "normal", "slow", "firmware"}
 
     def close(self) -> None:
         """Give descriptors and workers back."""
@@ -207,24 +228,21 @@ class HostReader:
             self.machine.close()
 
 
-class _Identity(NamedTuple):
-    """What stays as it is for as long as nothing was loaded again."""
-
-    driver: Driver
-    devices: tuple[int, ...]
-    made: tuple[int, ...]  # inodes of the devices' directories
-
-
-def _identity(topology: Topology) -> _Identity:
-    devices = topology.devices
-    return _Identity(
-        topology.driver, tuple(one.number for one in devices), tuple(one.made for one in devices)
+def _lost_a_file(before: Batch, now: Batch) -> bool:
+    if before.layout is not now.layout or before.device is None:
+        return False
+    return any(
+        now.cells[row] in GONE and not isinstance(before.cells[row], Missing) for row in now.changed
     )
 
 
-def _described(of: _Identity) -> str:
-    devices = ",".join(map(str, of.devices)) or "none"
-    return f"driver {of.driver.version} {of.driver.state}, devices {devices}"
+def _identity(topology: Topology) -> tuple[str | None, str, tuple[int, ...]]:
+    devices = tuple(device.number for device in topology.devices)
+    return topology.driver.version, topology.driver.state, devices
+
+
+def _listed(devices: tuple[int, ...]) -> str:
+    return ",".join(map(str, devices)) or "none"
 
 
 def choose_workers(host: HostFs, clock: Clock, blocking: bool) -> Workers:  # noqa: FBT001 - a port

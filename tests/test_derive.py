@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuron_observer.catalogue import METRICS
-from neuron_observer.derive import Change, Delta, Fall, change, delta, derive, falls, make_batch
+from neuron_observer.derive import Change, Delta, Fall, changes, delta, derive, falls, make_batch
 from neuron_observer.model import (
     Cell,
     Core,
@@ -155,8 +155,11 @@ def test_a_change_is_over_the_batches_own_times() -> None:
     """`at` labels the snapshot; a wall clock that jumps makes no rate."""
     first, second = snapshot(10.0, {"core.inferences": 5}), snapshot(12.5, {"core.inferences": 55})
     second = second._replace(at=first.at - 3600, monotonic=99.0)
-    found = change(first.batches, second.batches, "core.inferences", CORES[0])
-    assert found == Change(Delta(50), 2.5)
+    found = changes(first.batches, second.batches, "core.inferences").get(CORES[0], NOT_READ)
+    assert found == Change(Delta(50), 2.5, 55)
+
+
+NOT_READ = Missing(Why.UNSUPPORTED, "not read")
 
 
 @pytest.mark.parametrize("gap", [0.0, -1.0])
@@ -166,7 +169,7 @@ def test_no_time_no_rate(gap: float) -> None:
         snapshot(10.0, {"core.inferences": 5}),
         snapshot(10.0 + gap, {"core.inferences": 9}),
     )
-    found = change(first.batches, second.batches, "core.inferences", CORES[0])
+    found = changes(first.batches, second.batches, "core.inferences").get(CORES[0], NOT_READ)
     assert isinstance(found, Missing)
     assert found.why is Why.NOT_YET
 
@@ -186,7 +189,7 @@ def test_a_missing_read_gives_no_change(
 ) -> None:
     """The present reason counts; a value for the first time needs a second one."""
     first, second = snapshot(10.0, before), snapshot(12.0, now)
-    found = change(first.batches, second.batches, "core.inferences", CORES[0])
+    found = changes(first.batches, second.batches, "core.inferences").get(CORES[0], NOT_READ)
     assert isinstance(found, Missing)
     assert found.why is reason
 

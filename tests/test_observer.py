@@ -67,6 +67,24 @@ def test_a_recorded_instant_has_no_rates(
     assert quarter.value == pytest.approx(0.25)
 
 
+def test_a_glance_at_an_unknown_driver_looks_at_every_core(clock: ManualClock) -> None:
+    """A leaf that stands twice in one core alone is not read there, and is in the others."""
+    leaf = "stats/memory_usage/device_mem/total"
+    files = {f"{DEVICE}/neuron_core{core}/{leaf}": b"4096\n" for core in range(3)}
+    files |= {
+        f"{DEVICE}/neuron_core2/later/device_mem/total": b"8192\n",
+        "sys/module/neuron/version": b"2.31.7.0\n",
+        "sys/module/neuron/initstate": b"live\n",
+    }
+    options = Options(thorough=False, only={"core.hbm.used"}, machine=False)
+    batches = HostReader(host_of(files), clock, options).poll().batches
+    one, other = (reading(batches, "core.hbm.used", Place(0, core)) for core in (1, 2))
+    assert isinstance(one, Value)
+    assert one.value == 4096
+    assert isinstance(other, Missing)
+    assert "ambiguous" in other.detail
+
+
 def test_a_failed_first_read_is_told(
     tree: Callable[[str], ListingFs], clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,7 +157,31 @@ def test_a_reload_of_the_same_driver_with_another_layout_is_noticed(
     assert isinstance(first, Value)
     assert isinstance(found, Value)
     assert (first.value, found.value) == (1, 2)
-    assert [event.kind for event in second.events] == ["driver_reloaded"]
+    assert [event.kind for event in second.events] == ["files_moved"]
+
+
+def test_the_same_driver_with_its_files_elsewhere(
+    tree: Callable[[str], ListingFs], clock: ManualClock
+) -> None:
+    """Version, state and devices are the same; the file that is gone is looked for and found."""
+    host = tree("trn2.3xlarge-2.30.2-busy")
+    nodes = {
+        path.replace("/stats/status/", "/outcomes/"): node
+        for path, node in host.listing.passes[0].nodes.items()
+    }
+    faulty = FaultyFs(host)
+    reader = HostReader(faulty, clock)
+    before = reading(reader.poll().batches, "core.execution.success", Place(0, 0))
+    faulty.host = ListingFs(Listing({}, [Pass(nodes=nodes)]), "elsewhere")
+    gone = reading(reader.poll(("normal",)).batches, "core.execution.success", Place(0, 0))
+    assert gone == Missing(Why.FAILED, "the file is gone")
+    found = reader.poll(("normal",))
+    assert [event.kind for event in found.events] == ["files_moved"]
+    after = reading(found.batches, "core.execution.success", Place(0, 0))
+    assert isinstance(before, Value)
+    assert isinstance(after, Value)
+    assert after.value == before.value
+    assert reader.poll(("normal",)).events == ()
 
 
 def test_a_device_that_vanishes_in_mid_poll(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 from itertools import compress
-from operator import ne
+from operator import gt, ne
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from neuron_observer.model import Batch, Column, Layout, Missing, Why
-from neuron_observer.parsers.sysfs import FELL_OFF, SCALARS
+from neuron_observer.parsers.sysfs import COUNT_MAX, FELL_OFF, SCALARS, counts
 from neuron_observer.parsers.tables import TABLES
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT
 
@@ -29,6 +29,8 @@ _REASONS = {
     errno.ELOOP: "a link where a file should be",
     errno.EISDIR: "a directory where a file should be",
 }
+# What a file gives that was there before: its driver went, or moved it.
+GONE = frozenset(Missing(Why.FAILED, _REASONS[number]) for number in (errno.ENOENT, errno.ENODEV))
 _TOO_LONG = Missing(Why.FAILED, "longer than its form allows")
 _NO_PART = Missing(Why.FAILED, "this part is not in the file")
 
@@ -163,8 +165,10 @@ class FileBatch:
         self.paths = tuple(file.path for file in files)
         self.base = base
         index = self.layout.rows
+        self._largest = tuple(map(_largest_count, files))
         self._decoders = tuple(_decoder(file) for file in files)
         self._rows = tuple(tuple(index[t.spec.id, t.place] for t in file.targets) for file in files)
+        self._first_row = tuple(rows[0] for rows in self._rows)
         self._first = tuple((file.targets[0].spec.id, file.targets[0].place) for file in files)
         self.limits = tuple(_size(file) for file in files)
         self._files = host.file_set(base, self.paths, self.limits, keep=keep)
@@ -196,17 +200,8 @@ class FileBatch:
 
     def take(self, raw: list[Content], read_at: float, seconds: float, wall: float) -> Batch:
         """Make a batch of what somebody else read from `paths`."""
-        changed_files = tuple(
-            number
-            for number in compress(range(len(raw)), map(ne, raw, self._raw))
-            if not _same_error(raw[number], self._raw[number])
-        )
-        self._raw = raw
         before, untouched = self._published, self._published is self._parsed
-        rows: Iterable[int] = ()
-        if changed_files:
-            self._parsed = self._parsed.copy()
-            rows = tuple(row for number in changed_files for row in self._decode(number))
+        rows: Iterable[int] = self._parse(raw)
         cells = self._parsed
         if self._guard:
             cells = self._guard(self.layout, cells, wall)
@@ -215,6 +210,33 @@ class FileBatch:
         self._published = cells
         changed = tuple(row for row in rows if cells[row] != before[row])
         return Batch(*self.name, self.layout, cells, read_at, seconds, changed)
+
+    def _parse(self, raw: list[Content]) -> tuple[int, ...]:
+        """Parse the files whose bytes are not what they were; the rows that they give."""
+        before, self._raw = self._raw, raw
+        changed = list(compress(range(len(raw)), map(ne, raw, before)))
+        if not changed:
+            return ()
+        self._parsed = self._parsed.copy()
+        plain = [number for number in changed if self._largest[number]]
+        values = counts([raw[number] for number in plain])
+        if values is None or any(map(gt, values, [self._largest[number] for number in plain])):
+            return self._parse_each(changed, before)
+        rows = tuple([self._first_row[number] for number in plain])
+        for row, value in zip(rows, values, strict=True):
+            self._parsed[row] = value
+        if len(plain) == len(changed):
+            return rows
+        others = [number for number in changed if not self._largest[number]]
+        return rows + self._parse_each(others, before)
+
+    def _parse_each(self, numbers: Iterable[int], before: list[Content]) -> tuple[int, ...]:
+        return tuple(
+            row
+            for number in numbers
+            if not _same_error(self._raw[number], before[number])
+            for row in self._decode(number)
+        )
 
     def _decode(self, number: int) -> tuple[int, ...]:
         raw, rows = self._raw[number], self._rows[number]
@@ -236,6 +258,14 @@ class FileBatch:
 
 def _same_error(one: Content, other: Content) -> bool:
     return isinstance(one, OSError) and isinstance(other, OSError) and one.errno == other.errno
+
+
+def _largest_count(file: FileRead) -> int:
+    """The largest value of a file that holds one count; 0 for any other file."""
+    target = file.targets[0]
+    if len(file.targets) > 1 or target.source.format != "count":
+        return 0
+    return COUNT_MAX if target.limit is None else target.limit
 
 
 _SIZES: dict[str, int] = {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from neuron_observer.catalogue import METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from neuron_observer.catalogue.spec import Where
     from neuron_observer.sources.hostfs import Entry, HostFs
@@ -102,6 +102,34 @@ def walk(host: HostFs, device_path: str, *, thorough: bool = True) -> Tree:
         tree.found.setdefault(key, paths)  # reading one says what it is
     _repeat_first_core(tree)
     return tree
+
+
+def walk_all(host: HostFs, paths: Sequence[str], *, thorough: bool = True) -> list[Tree]:
+    """The trees of several devices.
+
+    With `thorough` off a device that lists the same names as the first, all its cores among them,
+    is taken to be like it: reading will tell whether the files are there.
+    """
+    trees: list[Tree] = []
+    first: list[Entry] | None = None
+    for path in paths:
+        entries = None if thorough else _entries(host, path)
+        if trees and entries is not None and entries == first:
+            trees.append(trees[0])
+            continue
+        trees.append(walk(host, path, thorough=thorough))
+        if len(trees) == 1 and entries is not None:
+            names = {entry.name for entry in entries}
+            shown = all(f"neuron_core{core}" in names for core in trees[0].cores)
+            first = entries if shown else None
+    return trees
+
+
+def _entries(host: HostFs, path: str) -> list[Entry] | None:
+    try:
+        return host.entries(path)
+    except OSError:
+        return None
 
 
 def _is_like_first(tree: Tree, path: str) -> bool:

@@ -52,7 +52,8 @@ class MachineReader:
 
     def _read_efa(self, lanes: Collection[str]) -> list[Batch]:
         """The adapters' batches; stale ones while a read hangs."""
-        if self._background is None:
+        idle = not self.efa.found.efa and "slow" not in lanes  # nothing to read, nothing can hang
+        if self._background is None or idle:
             return self.efa.poll(lanes)
         begin = self._clock.monotonic()
         found = self._background.run(lambda: self.efa.poll(lanes), EFA_DEADLINE)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from neuron_observer.catalogue import METRICS
 from neuron_observer.collectors.batching import Absent, BatchName, FileBatch, Target
 from neuron_observer.collectors.discovery import known_suffixes, suffix_of
-from neuron_observer.collectors.plan import Plan, version_text
+from neuron_observer.collectors.plan import Plan, chosen, version_text
 from neuron_observer.collectors.topology import DMI_FOLDER
 from neuron_observer.model import NODE, Missing, Place, Why
 
@@ -39,10 +39,15 @@ class NodeCollector:
     kept = 0
 
     def __init__(
-        self, host: HostFs, clock: Clock, topology: Topology, path_map: Mapping[str, str]
+        self,
+        host: HostFs,
+        clock: Clock,
+        topology: Topology,
+        path_map: Mapping[str, str],
+        only: Collection[str] | None = None,
     ) -> None:
         self._clock = clock
-        plan = _plan(host, topology, path_map)
+        plan = _plan(host, topology, path_map, only)
         self._batches = [
             FileBatch(BatchName(NAME, "slow"), host, "sys", plan.files(), absent=plan.absent)
         ]
@@ -56,11 +61,16 @@ class NodeCollector:
         """Nothing is held."""
 
 
-def _plan(host: HostFs, topology: Topology, path_map: Mapping[str, str]) -> Plan:
+def _plan(
+    host: HostFs, topology: Topology, path_map: Mapping[str, str], only: Collection[str] | None
+) -> Plan:
     plan = Plan()
+    node_specs, pci_specs = chosen(_NODE_SPECS, only), chosen(_PCI_SPECS, only)
+    if not (node_specs or pci_specs):
+        return plan
     attributes = _class_files(host, topology)
     present = _present(host, topology)
-    for spec in _NODE_SPECS:
+    for spec in node_specs:
         source = spec.sources[0]
         mapped = path_map.get(spec.id)
         found = [mapped] if mapped else _candidates(source, topology, attributes, present)
@@ -72,7 +82,7 @@ def _plan(host: HostFs, topology: Topology, path_map: Mapping[str, str]) -> Plan
     for function in topology.functions:
         base = function.path.removeprefix("sys/")
         names = _names(host, function.path)
-        for spec in _PCI_SPECS:
+        for spec in pci_specs:
             source, place = spec.sources[0], Place(label=function.address)
             if source.path in names:
                 target = Target(spec, source, place, spec.limit)

@@ -11,7 +11,7 @@ from neuron_observer.collectors.discovery import locate, suffix_of
 from neuron_observer.model import Missing, Place, Why
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from neuron_observer.catalogue.chips import Chip
     from neuron_observer.catalogue.spec import MetricSpec, Source, Version
@@ -57,11 +57,10 @@ def plan_device(
     chip = CHIPS.get(chip_name or "")
     plans: dict[str, Plan] = {}
     cores = sorted(device.tree.cores)
-    spots = [(spec, Place(device.number)) for spec in _DEVICE_SPECS]
-    spots += [(spec, Place(device.number, core)) for spec in _CORE_SPECS for core in cores]
+    places = [Place(device.number, core) for core in cores]
+    spots = [(spec, Place(device.number)) for spec in chosen(_DEVICE_SPECS, only)]
+    spots += [(spec, place) for spec in chosen(_CORE_SPECS, only) for place in places]
     for spec, place in spots:
-        if spec.lane == "derived" or not (only is None or spec.id in only):
-            continue
         found = _find(device, spec, place.core, chip_name, path_map)
         plan = plans.setdefault(_lane(spec, chip), Plan())
         if isinstance(found, Missing):
@@ -73,6 +72,12 @@ def plan_device(
             target = Target(spec, source, place, _limit(spec, chip))
             plan.targets.setdefault(path, []).append(target)
     return plans
+
+
+def chosen(specs: Iterable[MetricSpec], only: Collection[str] | None) -> list[MetricSpec]:
+    """The metrics that are read at all: every one but the derived, or `only` some."""
+    read = [spec for spec in specs if spec.lane != "derived"]
+    return read if only is None else [spec for spec in read if spec.id in only]
 
 
 def _lane(spec: MetricSpec, chip: Chip | None) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from neuron_observer.sources.hostfs import HostFs
 
 LANES = ("fast", "normal", "slow", "expensive")
-PERIODS = {"fast": 0.25, "normal": 1.0, "slow": 10.0, "expensive": 10.0}  # seconds
+PERIODS = {"fast": 0.25, "normal": 1.0, "slow": 10.0, "expensive": 2.0}  # seconds
 _KEPT = ("fast", "normal")
 _GUARDS: dict[str, Guard] = {"fast": guards.health_cache, "slow": guards.power_age}
 

@@ -17,7 +17,7 @@ from neuron_observer.catalogue.chips import (
     is_checked,
     parse_version,
 )
-from neuron_observer.collectors.discovery import Tree, walk
+from neuron_observer.collectors.discovery import Tree, walk_all
 from neuron_observer.model import Core, Device, Driver, Place
 from neuron_observer.parsers.sysfs import word
 from neuron_observer.sources.hostfs import is_character_device, resolve_link
@@ -53,7 +53,6 @@ class DeviceTree(NamedTuple):
     number: int
     path: str
     tree: Tree
-    made: int = 0  # inode of the directory: another one after the driver was loaded again
 
 
 class Topology(NamedTuple):
@@ -89,31 +88,26 @@ def read_topology(
     problems: list[str] = []
     module = _module_folder(host, problems)
     driver = _driver(host, module)
-    version = parse_version(driver.version)
-    thorough = thorough or not is_checked(version)
     class_folder, paths = _device_folders(host, problems)
     if module is None and paths:  # a driver made them, whatever it is called
         driver = Driver(None, "unknown")
     hidden: tuple[int, ...] = ()
     if not all_devices:
         hidden = _without_node(host, paths)
-    skip = driver.state == "coming" or not look_inside
+    shown = [(index, path) for index, path in sorted(paths.items()) if index not in hidden]
+    if driver.state == "coming" or not look_inside:
+        trees = [Tree() for _ in shown]
+    else:
+        trees = walk_all(host, [path for _, path in shown], thorough=thorough)
     devices = tuple(
-        DeviceTree(
-            index,
-            path,
-            Tree() if skip else walk(host, path, thorough=thorough),
-            _inode(host, path),
-        )
-        for index, path in sorted(paths.items())
-        if index not in hidden
+        DeviceTree(index, path, tree) for (index, path), tree in zip(shown, trees, strict=True)
     )
     instance_type = _text(host, f"{DMI_FOLDER}/product_name")
     return Topology(
         instance_type=instance_type,
         instance_id=_instance_id(host),
         driver=driver,
-        version=version,
+        version=parse_version(driver.version),
         devices=devices,
         class_folder=class_folder,
         module_folder=module,
@@ -122,13 +116,6 @@ def read_topology(
         hidden=hidden,
         problems=tuple(problems),
     )
-
-
-def _inode(host: HostFs, path: str) -> int:
-    try:
-        return host.lstat(path).st_ino
-    except OSError:
-        return 0
 
 
 def _text(host: HostFs, path: str) -> str | None:
@@ -300,6 +287,18 @@ def identify(topology: Topology, cell: Callable[[str, Place], Cell]) -> tuple[De
             )
         )
     return tuple(devices)
+
+
+def outline(topology: Topology) -> frozenset[str]:
+    """Where the files of each device and of its first core stand, by folder for shared leaves."""
+    places: set[str] = set()
+    for device in topology.devices:
+        first = min(device.tree.cores, default=None)
+        for (core, suffix), paths in device.tree.found.items():
+            if core is None or core == first:
+                below = [path.rpartition("/")[0] if "/" in suffix else path for path in paths]
+                places.update(f"neuron{device.number}/{path}" for path in below)
+    return frozenset(places)
 
 
 def neighbours(text: str | None) -> tuple[int, ...] | None:

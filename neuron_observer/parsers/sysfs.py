@@ -8,12 +8,13 @@ driver 2.24.7 to 2.30.2 `neuron_sysfs_metrics.c`, `neuron_cdev.c`, `neuron_power
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
 
 from neuron_observer.model import Missing, Why
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from neuron_observer.model import Cell
 
@@ -32,6 +33,7 @@ MALFORMED: Final = Missing(Why.FAILED, "not of the documented form")
 FELL_OFF: Final = Missing(Why.FAILED, ALL_ONES)
 NOT_ANSWERING: Final = Missing(Why.FAILED, DEAD)
 
+_LAST: Final = itemgetter(-1)
 _HEX16: Final = re.compile(r"[0-9a-f]{16}")
 _DECIMAL: Final = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?", re.ASCII)
 _SPEED: Final = re.compile(
@@ -51,6 +53,23 @@ def count(raw: bytes) -> Cell:
     if digits.lower().startswith(b"0xdeadbeef"):
         return NOT_ANSWERING
     return EMPTY if not digits.strip() else NOT_A_NUMBER
+
+
+def counts(contents: Sequence[Any]) -> list[int] | None:
+    """Many counts at once, each digits and a newline; None if one is anything else.
+
+    Three times as fast as one by one; whoever gets None looks at each with `count`.
+    """
+    try:
+        text = b"".join(contents)
+        ends = bytes(map(_LAST, contents))
+        digits = text.replace(b"\n", b"")
+        if not (len(text) - len(digits) == len(contents) == ends.count(b"\n") and digits.isdigit()):
+            return None
+        numbers = list(map(int, contents))
+    except (TypeError, IndexError, ValueError):  # an error for content; nothing; no digit
+        return None
+    return numbers if max(numbers) <= COUNT_MAX else None
 
 
 def number(raw: bytes) -> Cell:

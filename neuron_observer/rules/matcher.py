@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 LINE_LIMIT = 8192  # bytes of a line that are looked at, around the place where an anchor stands
 _SHAPES = 4096  # remembered shapes
 _ANCHOR_MIN = 4
+_GATE_MIN = 10  # a shorter word stops the search at too many lines
 _PLACE_DIGITS = 3  # no machine has a thousand devices; `nd-id=4294967295` names none
 _DIGITS = b"0123456789"
 # capitals are rare in a log, then what English uses seldom; signs stand in every time stamp
@@ -108,9 +109,10 @@ class Matcher:
         at = begin
         while found := self._gate.search(block, at):
             here = found.start()
-            end = block.find(b"\n", here)
-            end = min(len(block) if end < 0 else end, here + LINE_LIMIT)
-            start = max(block.rfind(b"\n", 0, here) + 1, here - LINE_LIMIT // 2)
+            first, last = max(0, here - LINE_LIMIT // 2), min(len(block), here + LINE_LIMIT)
+            start = max(block.rfind(b"\n", first, here) + 1, first)
+            end = block.find(b"\n", here, last)
+            end = last if end < 0 else end
             text = block[start:end]
             matches = self.match(text)
             if start < at or end > until:
@@ -225,7 +227,7 @@ _QUANTIFIER = re.compile(r"[*?+]\??|\{\d*,?\d*\}\??")
 
 
 def anchor(expression: str, row: str = "") -> bytes:
-    """The longest run of plain characters, digits apart, that any text it matches must hold."""
+    """A run of plain characters, digits apart, that any text it matches must hold; the best one."""
     runs, run, at = [""], "", 0
     while at < len(expression):
         escaped = _ESCAPED.match(expression, at)
@@ -248,14 +250,19 @@ def anchor(expression: str, row: str = "") -> bytes:
         else:
             at += 2 if character == "\\" else 1
             runs, run = [*runs, run], ""
-    longest = max((text.strip() for text in (*runs, run)), key=len)
-    if len(longest) < _ANCHOR_MIN:
+    best = max((text.strip() for text in (*runs, run)), key=_worth)
+    if len(best) < _ANCHOR_MIN:
         raise ConfigError(
             f"no literal of {_ANCHOR_MIN} characters stands in every match of {expression!r}",
             file=f"pattern {row}",
             remedy="give the alternatives as a list of expressions",
         )
-    return longest.encode("ascii")
+    return best.encode("ascii")
+
+
+def _worth(literal: str) -> tuple[bool, int]:
+    """How well a literal tells its lines from others: long, and not of common letters only."""
+    return len(literal) >= _ANCHOR_MIN, len(literal) + sum(not c.islower() for c in literal)
 
 
 def _closing(expression: str, at: int) -> int:
@@ -280,7 +287,7 @@ def _closing(expression: str, at: int) -> int:
 
 def _rarest(word: bytes) -> bytes:
     """The tail of an anchor from its rarest character on: it stops a search least often."""
-    starts = range(len(word) - _ANCHOR_MIN + 1)
+    starts = range(max(1, len(word) - _GATE_MIN + 1))
     return word[min(starts, key=lambda at: (_RARE.find(word[at]) % 256, at)) :]
 
 

@@ -3,12 +3,11 @@
 A thread that sleeps uninterruptibly in the kernel keeps its process from ending, whatever signal
 comes. So the helper does the reading, one thread a device, and answers over a pipe; if it hangs it
 is left behind and counted. Messages are JSON lines: a request names files, an answer has their
-bytes in base64 or an errno. The helper ends when its standard input does.
+bytes as Latin-1 text or an errno. The helper (`sources.serving`) ends when its input does.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import subprocess
@@ -17,12 +16,21 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from neuron_observer.clock import Clock, SystemClock
-from neuron_observer.sources.hostfs import Content, DirectoryFs
-from neuron_observer.sources.workers import Answer, Gathering, Request, ThreadWorkers
+from neuron_observer.sources.workers import Answer, Gathering
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from neuron_observer.clock import Clock
+    from neuron_observer.sources.hostfs import Content
+    from neuron_observer.sources.workers import Request
+
+# Neither `site` nor `runpy`: the helper is a third of what a glance costs on such a driver.
+# Nothing is imported from the directory that the command happens to be called in.
+_SERVE = (
+    "import sys; sys.path[:] = filter(None, sys.path);"
+    " from neuron_observer.sources.serving import serve; serve(sys.argv[1])"
+)
 
 
 class HelperWorkers:
@@ -36,7 +44,7 @@ class HelperWorkers:
 
     def _start(self) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [sys.executable, "-m", __spec__.name, self._root],
+            [sys.executable, "-S", "-c", _SERVE, self._root],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
@@ -110,40 +118,4 @@ class HelperWorkers:
 def _content(item: dict[str, Any]) -> Content:
     if "errno" in item:
         return OSError(item["errno"], os.strerror(item["errno"]))
-    return base64.b64decode(item["bytes"])
-
-
-def _item(content: Content) -> dict[str, Any]:
-    if isinstance(content, OSError):
-        return {"errno": content.errno}
-    return {"bytes": base64.b64encode(content).decode()}
-
-
-def serve(root: str) -> None:
-    """Answer requests from standard input until it ends."""
-    workers = ThreadWorkers(DirectoryFs(root), SystemClock())
-    lock = threading.Lock()
-
-    def answer(message: dict[str, Any]) -> None:
-        request = Request(message["folder"], tuple(message["names"]), tuple(message["limits"]))
-        device = message["device"]
-        workers.submit(device, request)
-        found = workers.gather([device], threading.TIMEOUT_MAX)[device]
-        reply = {
-            "device": device,
-            "contents": [_item(content) for content in found.contents],
-            "seconds": found.seconds,
-        }
-        with lock, suppress(OSError):  # nobody listens any more: the input has ended too
-            sys.stdout.write(json.dumps(reply) + "\n")
-            sys.stdout.flush()
-
-    for line in sys.stdin:
-        threading.Thread(target=answer, args=(json.loads(line),), daemon=True).start()
-
-
-if __name__ == "__main__":
-    # Left behind, it must not hold open the pipe of `neuron-observer … 2>&1 | tee log`.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    serve(sys.argv[1])
-    os._exit(0)  # threads that still read must not hold up the end
+    return str(item["bytes"]).encode("latin-1")

@@ -79,6 +79,18 @@ class Cause:
         return known.pop() if len(known) == 1 else None
 
     @property
+    def job(self) -> str | None:
+        """The container or unit, if its facts agree on one."""
+        known = {fact.job for fact in self.facts} - {None}
+        return known.pop() if len(known) == 1 else None
+
+    @property
+    def rank(self) -> int | None:
+        """The rank, if its facts agree on one."""
+        known = {fact.rank for fact in self.facts} - {None}
+        return known.pop() if len(known) == 1 else None
+
+    @property
     def weak(self) -> bool:
         """Whether every fact only follows from something."""
         return all(fact.pattern.weak for fact in self.facts)
@@ -89,9 +101,35 @@ class Cause:
         return self.lead.severity is not Severity.INFO and not self.lead.shadow
 
     @property
+    def began(self) -> float | None:
+        """When it was seen first by a clock, if a fact has one."""
+        return min((fact.at for fact in self.facts if fact.at is not None), default=None)
+
+    @property
     def first(self) -> Fact:
         """Its fact that was seen first."""
         return min(self.facts, key=lambda fact: (fact.source, fact.line))
+
+
+class _ByNode:
+    """Causes, and those of them that may be on the same node as a given one."""
+
+    def __init__(self, causes: Iterable[Cause] = ()) -> None:
+        self.all: list[Cause] = []
+        self._by_node: dict[str | None, list[Cause]] = {}
+        for cause in causes:
+            self.add(cause)
+
+    def add(self, cause: Cause) -> None:
+        self.all.append(cause)
+        self._by_node.setdefault(cause.node, []).append(cause)
+
+    def beside(self, cause: Cause) -> Iterable[Cause]:
+        """Those that name its node, then those that name none and may be anywhere."""
+        if cause.node is None:
+            return self.all
+        here, anywhere = self._by_node.get(cause.node, []), self._by_node.get(None, [])
+        return (*here, *anywhere)
 
 
 def causes(facts: Iterable[Fact]) -> list[Cause]:
@@ -133,27 +171,28 @@ def _grouped(facts: Iterable[Fact]) -> list[Cause]:
         place = fact.node if fact.node is not None else fact.source
         key = (fact.pattern.finding, place, where)
         groups.setdefault(key, Cause(fact.pattern.finding, [])).facts.append(fact)
-    found = list(groups.values())
+    found = _ByNode(groups.values())
     for fact in loose:
         alone = Cause(fact.pattern.finding, [fact])
-        home = next((cause for cause in found if _one(cause, alone)), None)
+        home = next((cause for cause in found.beside(alone) if _one(cause, alone)), None)
         if home is None:
-            found.append(alone)
+            found.add(alone)
         else:
             home.facts.append(fact)
-    return _views_joined(found)
+    return _views_joined(found.all)
 
 
 def _views_joined(found: list[Cause]) -> list[Cause]:
     """The kernel log and the job's log of one node tell of one fault."""
-    kept: list[Cause] = []
+    kept = _ByNode()
     for cause in found:
-        same = [other for other in kept if _one(other, cause) and _no_clash(other, cause)]
+        beside = kept.beside(cause)
+        same = [other for other in beside if _one(other, cause) and _no_clash(other, cause)]
         if len(same) == 1:
             same[0].facts.extend(cause.facts)
         else:
-            kept.append(cause)
-    return kept
+            kept.add(cause)
+    return kept.all
 
 
 def _no_clash(cause: Cause, other: Cause) -> bool:
@@ -210,14 +249,15 @@ def near(one: Cause, other: Cause) -> bool:
 
 def _fold_followers(found: list[Cause]) -> list[Cause]:
     """What a fault makes happen on its own node is part of it: time-outs, tear-down, codes."""
-    kept: list[Cause] = []
+    kept, roots = [], _ByNode()
     for cause in sorted(found, key=_strength):
-        roots = (root for root in kept if root.counted and not root.weak)
-        root = next((root for root in roots if _follows(cause, root)), None)
-        if root is None:
-            kept.append(cause)
-        else:
+        root = next((root for root in roots.beside(cause) if _follows(cause, root)), None)
+        if root is not None:
             root.follows.append(cause)
+            continue
+        kept.append(cause)
+        if cause.counted and not cause.weak:
+            roots.add(cause)
     return kept
 
 
@@ -244,8 +284,8 @@ def _follows(cause: Cause, root: Cause) -> bool:
 
 def _before(one: Cause, other: Cause) -> bool:
     """By clock if both have one, else by line within one input; else it may be."""
-    if one.first.at is not None and other.first.at is not None:
-        return one.first.at <= other.first.at
+    if one.began is not None and other.began is not None:
+        return one.began <= other.began
     return one.first.source != other.first.source or one.first.line <= other.first.line
 
 

@@ -20,6 +20,8 @@ TEXT = 300  # characters of a line that are kept
 PIDS = 16
 BESIDE = 2  # lines between a message and the one that excuses it
 
+_NO_DIGITS = bytes.maketrans(b"0123456789", b"#" * 10)
+
 _KINDS: dict[str, EvidenceKind] = {
     "kernel": "kernel_line",
     "host": "kernel_line",
@@ -63,6 +65,8 @@ class Fact:
     at: float | None
     by_kernel: bool | None
     fields: dict[str, Scalar]
+    job: str | None
+    rank: int | None
     order: int  # how many facts were there before it
     said: str = ""  # the message without what stands before it
     count: int = 0
@@ -103,7 +107,7 @@ class Folder:
 
     def __init__(self) -> None:
         self.facts: dict[tuple[object, ...], Fact] = {}
-        self.novel: dict[str, Novel] = {}
+        self.novel: dict[bytes, Novel] = {}
         self.novel_lines = 0
         self._beside: dict[int, tuple[int, Fact]] = {}  # by input: line and fact seen last
 
@@ -137,13 +141,14 @@ class Folder:
         quiet = seen.pattern.quiet and seen.pattern.finding == seen.pattern.id
         key: tuple[object, ...] = (seen.pattern.id, seen.source)
         if not quiet and len(self.facts) < MAX_FACTS:
-            key = (*key, seen.head.node, seen.device, seen.core, seen.code)
+            key = (*key, seen.head.node, seen.device, seen.core, seen.code, seen.head.rank)
         fact = self.facts.get(key)
         if fact is None:
             fact = self.facts[key] = Fact(
                 seen.pattern, seen.source, seen.head.node, seen.device, seen.core, seen.code,
                 seen.line, seen.words(), seen.head.at, seen.head.by_kernel,
-                dict(seen.fields), len(self.facts), seen.words(seen.start),
+                dict(seen.fields), seen.head.job, seen.head.rank, len(self.facts),
+                seen.words(seen.start),
             )  # fmt: skip
         return fact
 
@@ -159,12 +164,14 @@ class Folder:
                 del self._beside[source]  # one line excuses one
                 return
 
-    def add_novel(self, source: int, line: int, text: str) -> None:
+    def add_novel(self, source: int, line: int, text: bytes) -> None:
         """Count a line that nobody knows; lines that differ in digits only are one."""
         self.novel_lines += 1
-        shape = "".join("#" if character.isdigit() else character for character in text[-200:])
+        shape = text[-TEXT:].translate(_NO_DIGITS)
         found = self.novel.get(shape)
         if found is None and len(self.novel) < MAX_NOVEL:
-            found = self.novel[shape] = Novel(source, line, text[:TEXT])
+            found = self.novel[shape] = Novel(
+                source, line, text[:TEXT].decode("utf-8", "backslashreplace")
+            )
         if found:
             found.count += 1

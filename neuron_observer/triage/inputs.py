@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import stat
 import zlib
 from dataclasses import dataclass, field
 from itertools import chain
@@ -18,7 +19,7 @@ LONG = 8 << 20  # a line longer than this is searched in pieces; a report can be
 OVERLAP = 4096  # bytes of a long line that two pieces share
 
 _GZIP = 31  # zlib's word for "a gzip header, please"
-_ANSI = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][AB0])")
+_ANSI = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[()][AB0])")
 
 # files that are no text: how they begin, what they are, what to do
 _MAGIC: tuple[tuple[bytes, str, str], ...] = (
@@ -79,6 +80,9 @@ def read(source: Input, stream: BinaryIO | None = None) -> Iterator[Block]:
         return
     path = Path(source.name)
     try:
+        if stat.S_ISCHR(path.stat().st_mode):  # /dev/kmsg never ends
+            source.fail("is a device", "pipe what it gives: dmesg | neuron-observer triage -")
+            return
         with path.open("rb") as opened:
             yield from _guarded(source, opened)
     except IsADirectoryError:
@@ -146,7 +150,10 @@ def _refused(source: Input, head: bytes) -> bool:
             source.bytes += len(head)
             source.fail(f"is {what}", remedy.format(name=source.name))
             return True
-    if _TREE.match(head):
+    if head[257:262] == b"ustar":
+        source.bytes += len(head)
+        source.fail("is a tar archive", "unpack it and hand over the logs in it")
+    elif _TREE.match(head):
         source.bytes += len(head)
         source.fail(
             "is a listing of a host tree, not a log",

@@ -26,18 +26,26 @@ if TYPE_CHECKING:
     from neuron_observer.triage.inputs import Input
 
 EVIDENCE = 8  # facts of a cause that are handed on; counts tell of the rest
+HOLDERS = 8  # processes that are named
 _PROGRAM = frozenset({"app_error", "capacity", "victim"})
 _NOT_COVERED = (
     Gap("hardware_registers", "a log is hearsay: run `neuron-observer check` on the node"),
 )
 
 
-def order(cause: Cause) -> tuple[int, int, float, int, int]:
-    """Sorts what to act on to the front: hardware faults, other causes by time, victims, notes."""
+def ordered(causes: Sequence[Cause]) -> list[Cause]:
+    """What to act on first: hardware faults, other causes, victims, notes; each by time.
+
+    Clocks are compared only where every cause has one; else the order of inputs and lines counts.
+    """
+    timed = all(cause.began is not None for cause in causes if cause.counted)
+    return sorted(causes, key=lambda cause: _order(cause, timed=timed))
+
+
+def _order(cause: Cause, *, timed: bool) -> tuple[int, float, int, int]:
     rank = {"hw_fault": 0, "victim": 2}.get(cause.lead.verdict, 1) if cause.counted else 3
-    first = cause.first
-    timed = first.at is not None
-    return rank, not timed, first.at or 0.0, first.source, first.line
+    at = cause.began if timed and cause.began is not None else 0.0
+    return rank, at, cause.first.source, cause.first.line
 
 
 def finding(cause: Cause, inputs: Sequence[Input]) -> Finding:
@@ -82,7 +90,8 @@ def _entity(cause: Cause) -> Entity:
         (str(fact.fields["serial-num"]) for fact in cause.facts if "serial-num" in fact.fields),
         None,
     )
-    return Entity(kind, node=cause.node, device=cause.device, core=cause.core, serial=serial)
+    place = (cause.node, cause.device, cause.core)
+    return Entity(kind, *place, serial=serial, job=cause.job, rank=cause.rank)
 
 
 def _message(cause: Cause, inputs: Sequence[Input]) -> str:
@@ -90,16 +99,28 @@ def _message(cause: Cause, inputs: Sequence[Input]) -> str:
     if cause.culprit is not None:
         there = place(cause.culprit, inputs)
         parts = [f"Waited for {there}, where the cause most likely is; not at fault itself."]
-    holders = sorted(
-        {str(f.fields["pid"]) for f in cause.facts if f.pattern.id.startswith("listing-held")}
-    )
+    holders = _holders(cause)
     if holders:
         parts.append(f"Core held by pid {', '.join(holders)}.")
     if cause.lead.shadow:
         parts.append("The reading is inferred from the driver's code and not counted.")
-    if any(fact.by_kernel is False for fact in cause.facts):
+    if any(f.kind == "kernel_line" and f.by_kernel is False for f in cause.facts):
         parts.append("A process wrote the line into the kernel log, not the kernel.")
     return " ".join(parts)
+
+
+def _holders(cause: Cause) -> list[str]:
+    """Processes that hold the core that is wanted; all of them where no core is named."""
+    wanted = {fact.core for fact in cause.facts if fact.core is not None}
+    held = [fact for fact in cause.facts if fact.pattern.id.startswith("listing-held")]
+    return sorted({str(fact.fields["pid"]) for fact in held if _holds(fact, wanted)})[:HOLDERS]
+
+
+def _holds(fact: Fact, wanted: set[int]) -> bool:
+    first, last = fact.fields.get("first_core"), fact.fields.get("last_core")
+    if not wanted or not isinstance(first, int) or not isinstance(last, int):
+        return True
+    return any(first <= core <= last for core in wanted)
 
 
 def place(cause: Cause, inputs: Sequence[Input]) -> str:
@@ -109,6 +130,10 @@ def place(cause: Cause, inputs: Sequence[Input]) -> str:
         parts.append(f"device {cause.device}")
     if cause.core is not None:
         parts.append(f"core {cause.core}")
+    if cause.job is not None:
+        parts.append(f"job {cause.job}")
+    if cause.rank is not None:
+        parts.append(f"rank {cause.rank}")
     return ", ".join(parts)
 
 

@@ -63,25 +63,22 @@ class Reader:
             start = block.data.rfind(b"\n", 0, found.start()) + 1
             end = block.data.find(b"\n", found.end())
             line = block.data[start : end if end >= 0 else len(block.data)]
-            text = heads.unwrap(line)
-            if text:
+            wrapped = heads.unwrap(line)
+            if wrapped:
                 number = block.line + block.data.count(b"\n", 0, start)
-                self._matches(self._matcher.match(text), number, heads.head_of_json(line))
+                self._matches(self._matcher.match(wrapped.text), number, wrapped.head)
 
     def _line(self, hit: Hit, number: int) -> None:
         if len(hit.matches) == 1 and self._repeated(hit.matches[0], number):
             return
-        text = heads.unwrap(hit.text) if b"{" in hit.text[:64] else None
-        if text is not None:
+        wrapped = heads.unwrap(hit.text) if b"{" in hit.text[:64] else None
+        if wrapped:
             self._source.kinds.add("JSON lines")
-            head = heads.head_of_json(hit.text)
-            self._matches(self._matcher.match(text), number, head)
+            self._matches(self._matcher.match(wrapped.text), number, wrapped.head)
         elif hit.matches:
             self._matches(hit.matches, number, None)
         elif hit.novel:
-            self._folder.add_novel(
-                self._index, number, hit.text.decode("utf-8", "backslashreplace")
-            )
+            self._folder.add_novel(self._index, number, hit.text)
 
     def _repeated(self, match: Match, number: int) -> bool:
         pattern = match.pattern
@@ -93,9 +90,12 @@ class Reader:
             details = match.details()
             line, start = match.found.string, match.found.start()
             self._source.kinds.add(_KINDS[match.pattern.where])
-            about = head or heads.head(line, start)
-            if "hostname" in details.fields and about.node is None:
-                about = about._replace(node=details.fields["hostname"])
+            about = heads.head(line[:start])
+            if head is not None:
+                about = about.within(head)
+            if about.node is None:
+                told = details.fields.get("hostname") or details.fields.get("instance-id")
+                about = about._replace(node=told)
             self._folder.add(
                 Sighting(
                     match.pattern,

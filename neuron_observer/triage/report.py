@@ -11,7 +11,7 @@ from neuron_observer.rules.patterns import load
 from neuron_observer.triage.causes import causes
 from neuron_observer.triage.facts import Folder
 from neuron_observer.triage.inputs import Input
-from neuron_observer.triage.judge import finding, order, verdict
+from neuron_observer.triage.judge import finding, ordered, verdict
 from neuron_observer.triage.reading import Reader
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def triage(
 def judge(folder: Folder, inputs: Sequence[Input]) -> Report:
     """The report on facts that were folded already."""
     facts = tuple(folder)
-    found = sorted(causes(facts), key=order)
+    found = ordered(causes(facts))
     results = [finding(cause, inputs) for cause in found]
     outcome, coverage = verdict(results, inputs, len(facts))
     return Report(
@@ -111,6 +111,8 @@ def _fact(fact: Fact, names: Sequence[str]) -> dict[str, Any]:
         "at": instant(fact.at),
         "by_kernel": fact.by_kernel,
         "pids": fact.pids,
+        "job": fact.job,
+        "rank": fact.rank,
         "text": fact.text,
         "fields": fact.fields,
         "action": fact.action.value,

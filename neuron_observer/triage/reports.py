@@ -105,6 +105,8 @@ def _holders(
         row = rows["listing-held-unseen" if unseen else "listing-held"]
         text = f"device {device.index} (cores {cores}) is held by pid {process.pid}"
         fields: dict[str, Scalar] = {"pid": process.pid}
+        if ids:
+            fields |= {"first_core": ids[0], "last_core": ids[-1]}  # logical, of the node
         if process.command:
             fields["command"] = process.command
         yield Sighting(

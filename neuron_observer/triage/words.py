@@ -6,8 +6,9 @@ import textwrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.contract import EXIT_CODES, instant
-from neuron_observer.model import Action, Severity, Verdict
+from neuron_observer.model import Severity, Verdict
 from neuron_observer.triage.judge import label, place
+from neuron_observer.triage.phrases import DO, HEADLINES, KIND, PREFIXES, SPELLED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,52 +21,6 @@ if TYPE_CHECKING:
 PLACES = 4  # places of one finding that are named in a headline
 SHOWN = 12  # lines of evidence
 _LABEL = 12
-
-_HEADLINES = {
-    Action.REPLACE_INSTANCE: "CALL AWS: REPLACE THE INSTANCE",
-    Action.RELOAD_DRIVER: "RELOAD THE DRIVER OR REBOOT",
-    Action.REBOOT: "REBOOT",
-    Action.RESET_DEVICE: "RESET THE DEVICE, THEN TRY AGAIN",
-    Action.RESTART_JOB: "RESTART THE JOB",
-    Action.FIX_PROGRAM: "FIX THE PROGRAM",
-    Action.UPDATE_SOFTWARE: "UPDATE THE SOFTWARE",
-    Action.LOOK_AT_OTHER_WORKERS: "LOOK AT THE OTHER WORKERS",
-    Action.WATCH: "WATCH",
-    Action.NONE: "NOTHING TO DO",
-}
-_DO = {
-    Action.REPLACE_INSTANCE: "Take the node out of service and replace the instance: terminate it, "
-    "or stop and start it. A reboot keeps the same chip. Restart the job from its last checkpoint "
-    "elsewhere.",
-    Action.RELOAD_DRIVER: "Stop the jobs of the node, then reload the driver (rmmod neuron; "
-    "modprobe neuron) or reboot. Restart the job from its last checkpoint.",
-    Action.REBOOT: "Stop the jobs of the node and reboot it.",
-    Action.RESET_DEVICE: "Start a job on the device again: its start resets the cores (unless "
-    "NEURON_RT_RESET_CORES=0). Watch whether the same comes back.",
-    Action.RESTART_JOB: "Start the job again from its last checkpoint.",
-    Action.FIX_PROGRAM: "Tell the owner of the job: it is the program or its settings. "
-    "Keep the node.",
-    Action.UPDATE_SOFTWARE: "Bring driver, runtime and compiler to releases that fit each other. "
-    "Keep the node.",
-    Action.LOOK_AT_OTHER_WORKERS: "Keep this node. Gather the logs of all workers of the job and "
-    "hand them over together: neuron-observer triage FILE...",
-    Action.WATCH: "Nothing yet; look again if it repeats.",
-    Action.NONE: "Nothing.",
-}
-_KIND = {
-    "kernel_line": "the kernel log",
-    "runtime_line": "the job's log",
-    "monitor": "a report of a Neuron tool",
-}
-
-
-_PREFIXES = {"rt", "cc"}
-_SPELLED = {
-    word: word.upper() for word in ("sram", "hbm", "dma", "efa", "pcie", "nfs", "oom", "ecc")
-} | {
-    "hw": "hardware",
-    "nq": "notification queue",
-}
 
 
 class Group(NamedTuple):
@@ -124,13 +79,13 @@ def _title(report: Report, group: Group) -> str:
     )
     sure = f" ({first.confidence.value}{blame})"
     where = _places(report, group)
-    return f"{_HEADLINES[first.action]} - {_name(first)}{': ' if where else ''}{where}{sure}"
+    return f"{HEADLINES[first.action]} - {_name(first)}{': ' if where else ''}{where}{sure}"
 
 
 def _name(finding: Finding) -> str:
     """The finding's id in words."""
     words = finding.id.split("-")
-    return " ".join(_SPELLED.get(word, word) for word in words if word not in _PREFIXES)
+    return " ".join(SPELLED.get(word, word) for word in words if word not in PREFIXES)
 
 
 def _places(report: Report, group: Group) -> str:
@@ -155,11 +110,11 @@ def _full(report: Report, group: Group) -> Iterator[tuple[str, str]]:
     if where:
         yield "Where", where + _serial(group)
     yield "How sure", _sure(group)
-    yield "What to do", _DO[first.action]
+    yield "What to do", DO[first.action]
     if first.confirm_by:
         yield "Confirm by", "; ".join(first.confirm_by)
     if first.if_confirmed not in {None, first.action} and first.if_confirmed is not None:
-        yield "If so", _DO[first.if_confirmed]
+        yield "If so", DO[first.if_confirmed]
     follows = sum(fact.count for cause in group.causes for f in cause.follows for fact in f.facts)
     if follows:
         yield "Follows", f"{follows} more {_lines(follows)} here only follow from this."
@@ -181,7 +136,7 @@ def _sure(group: Group) -> str:
     kinds: dict[str, int] = {}
     for cause in group.causes:
         for fact in cause.facts:
-            kinds[_KIND[fact.kind]] = kinds.get(_KIND[fact.kind], 0) + fact.count
+            kinds[KIND[fact.kind]] = kinds.get(KIND[fact.kind], 0) + fact.count
     said = " and ".join(f"{count} {_lines(count)} of {kind}" for kind, count in kinds.items())
     verb = "says" if sum(kinds.values()) == 1 else "say"
     doubt = " Lines can be wrong, and any user can write one; no hardware register was read."
@@ -238,7 +193,7 @@ def _normal(report: Report, width: int) -> list[str]:
     for same in counted.values():
         count = sum(fact.count for fact in same)
         first = same[0]
-        meaning = first.pattern.meaning
+        meaning = first.said if first.kind == "monitor" else first.pattern.meaning
         if first.excused and not first.pattern.quiet:
             meaning = "Harmless here: the line beside it says that the driver tries again."
         where = f"{label(first, report.inputs)}:{first.line}"

@@ -141,6 +141,18 @@ def test_a_core_that_is_not_given_back(tmp_path: Path) -> None:
     assert finding.severity is Severity.WARNING
 
 
+def test_the_holder_of_one_core_among_many() -> None:
+    """E35: the holder of a core is found through the core ids of the listing, device by device."""
+    table = case("B05-trn2n.48xlarge-lnc2-default").read_text().splitlines()
+    header, rows = table[4:7], [line for line in table if line.startswith("| ") and "GB" in line]
+    wide = [f"{line} {1000 + n} |" for n, line in enumerate(rows)]
+    border = table[4] + "------+"
+    text = [border, header[1] + " PID  |", header[2] + "      |", border, *wide, border]
+    line = ROWS["C01-038"]["line"].replace("nc1-nc1", "nc6-nc6")
+    (finding,) = of_text("\n".join([*text, line])).findings
+    assert finding.message.endswith("Core held by pid 1001.")
+
+
 @pytest.mark.parametrize("name", ["A01", "A02", "A03", "A07"])
 def test_reports_of_neuron_monitor(name: str) -> None:
     """A: healthy or idle machines give no finding at all, in spite of large tallies of errors."""

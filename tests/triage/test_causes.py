@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -229,3 +230,39 @@ def test_a_program_error_on_many_cores_is_one_finding(lines: int) -> None:
     (finding,) = found.findings
     assert finding.entity.device == (0 if lines == 1 else None)
     assert sum(int(item.fields["count"]) for item in finding.evidence) >= min(lines, 8)
+
+
+def test_the_journal_of_a_job() -> None:
+    """Lines from the journal of a unit are attributed to node, process, job, device and core."""
+    entry = {
+        "MESSAGE": RUNTIME_SRAM,
+        "_HOSTNAME": "trn1-7",
+        "_PID": "300",
+        "_SYSTEMD_UNIT": "train.service",
+        "SYSLOG_FACILITY": "3",
+    }
+    (fault,) = of_text(json.dumps(entry)).findings
+    place = fault.entity
+    assert (place.node, place.job, place.device, place.core) == ("trn1-7", "train.service", 2, 1)
+    assert fault.evidence[0].fields["pids"] == "300"
+    assert "A process wrote" not in fault.message
+
+
+def test_the_rank_of_a_program_error() -> None:
+    """The rank is named where one rank is meant; the device is not lost for it."""
+    form = "[rank{}]: nd0:nc{}: failed to run scatter/gather, due to out-of-bound access."
+    (one,) = of_text(form.format(3, 1) + "\n" + form.format(3, 1)).findings
+    assert (one.entity.rank, one.entity.device, one.entity.core) == (3, 0, 1)
+    (many,) = of_text("\n".join(form.format(n, n % 2) for n in range(8))).findings
+    assert (many.entity.rank, many.entity.device, many.entity.core) == (None, 0, None)
+
+
+def test_a_job_on_thousands_of_nodes() -> None:
+    """One fault among two thousand nodes is named, and every other node waited for it."""
+    lines = [f"trn-{n}: {STATUS.format(1200)}" for n in range(2000)]
+    lines.append("trn-2000: NEURON_HW_ERR=SRAM_UNCORRECTABLE_ERROR nd-id=1 nc-id=1")
+    found = of_text("\n".join(lines))
+    (fault,) = loud(found)
+    assert fault.entity.node == "trn-2000"
+    assert len(found.findings) == 2001
+    assert all("trn-2000" in f.message for f in found.findings if f is not fault)

@@ -47,7 +47,7 @@ def test_bounds() -> None:
     folder = Folder()
     for number in range(MAX_FACTS + 100):
         folder.add(seen("rt-dma-abort", number, number, pid=number % 100))
-        folder.add_novel(0, number, "x" * number)
+        folder.add_novel(0, number, b"x" * number)
     facts = list(folder)
     assert len(facts) == MAX_FACTS + 1
     assert sum(fact.count for fact in facts) == MAX_FACTS + 100
@@ -61,7 +61,7 @@ def test_unknown_lines_that_differ_in_digits_are_one() -> None:
     """Numbers do not make a new kind of unknown line."""
     folder = Folder()
     for number in range(20):
-        folder.add_novel(0, number, f"[{number}.5] neuron:new: nd{number} odd")
+        folder.add_novel(0, number, f"[{number}.5] neuron:new: nd{number} odd".encode())
     assert [novel.count for novel in folder.novel.values()] == [10, 10]
 
 

@@ -9,14 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuron_observer.triage.heads import Head, head, head_of_json, unwrap
+from neuron_observer.triage.heads import Head, Wrapped, head, unwrap
 
 MESSAGE = "RX, connection closed by remote peer"
 
 
 def of(prefix: str) -> Head:
     """The head of a line with this prefix."""
-    return head((prefix + MESSAGE).encode(), len(prefix.encode()))
+    return head(prefix.encode())
+
+
+def wrapped(line: bytes) -> Wrapped:
+    """What stood in a line of JSON, which must be one."""
+    found = unwrap(line)
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize(
@@ -32,6 +39,7 @@ def of(prefix: str) -> Head:
         ("Nov 30 10:00:00 ip-10-0-0-1 kernel: [ 7638.723761] ", "ip-10-0-0-1"),
         ("Nov 30 10:00:00 trn1-7 train[300]: ", "trn1-7"),
         ("2026-11-30T10:00:00.123456+00:00 trn1-7 kernel: ", "trn1-7"),
+        ("[pod/worker-3/train] ", "worker-3"),
         ("[rank12]: ", None),
         ("rank-12: ", None),
         ("12: ", None),
@@ -45,6 +53,25 @@ def of(prefix: str) -> Head:
 def test_node(prefix: str, node: str | None) -> None:
     """A node is named by a syslog, by pdsh and the like, never by a rank or a program."""
     assert of(prefix).node == node
+
+
+@pytest.mark.parametrize(
+    ("prefix", "rank"),
+    [
+        ("[rank12]: ", 12),
+        ("rank 12: ", 12),
+        ("[1,12]<stderr>: ", 12),
+        ("12: ", 12),
+        ("012: 2026-Jan-03 21:00:33.25 1:1 ERROR  ENC:x   ", 12),
+        ("12 ", None),
+        ("2026-Jan-03 21:00:33.25 12:13 ERROR  ENC:x   ", None),
+        ("21:00:33 ", None),
+        ("[12.5] ", None),
+    ],
+)
+def test_rank(prefix: str, rank: int | None) -> None:
+    """The rank that a launcher puts in front of a line."""
+    assert of(prefix).rank == rank
 
 
 def test_the_runtime_s_prefix() -> None:
@@ -80,16 +107,29 @@ def test_json_of_the_journal() -> None:
         "__REALTIME_TIMESTAMP": "1796032800000000",
     }
     line = json.dumps(entry).encode()
-    assert unwrap(line) == MESSAGE.encode()
-    assert head_of_json(line) == Head("trn1-7", 1796032800.0, 300, by_kernel=True)
+    told = Head("trn1-7", 1796032800.0, 300, by_kernel=True)
+    assert unwrap(line) == Wrapped(MESSAGE.encode(), told)
+
+
+@pytest.mark.parametrize(
+    ("fields", "job"),
+    [
+        ({"_SYSTEMD_UNIT": "train.service"}, "train.service"),
+        ({"_SYSTEMD_UNIT": "docker.service", "CONTAINER_NAME": "worker-3"}, "worker-3"),
+        ({}, None),
+    ],
+)
+def test_the_job_of_a_journal_entry(fields: dict[str, str], job: str | None) -> None:
+    """The container of an entry, else its unit, is the job."""
+    line = json.dumps({"MESSAGE": MESSAGE, **fields}).encode()
+    assert wrapped(line).head.job == job
 
 
 @pytest.mark.parametrize("key", ["log", "message", "msg"])
 def test_json_of_a_container(key: str) -> None:
     """The line inside the JSON of a container's log."""
     line = json.dumps({key: MESSAGE, "host": "trn1-7"}).encode()
-    assert unwrap(line) == MESSAGE.encode()
-    assert head_of_json(line).node == "trn1-7"
+    assert unwrap(line) == Wrapped(MESSAGE.encode(), Head("trn1-7"))
 
 
 @pytest.mark.parametrize("line", [b"{", b'{"a": 1}', b"no {json", b'{"log": 3}', b'{"log": "x"'])
@@ -98,10 +138,16 @@ def test_what_is_no_json_line(line: bytes) -> None:
     assert unwrap(line) is None
 
 
-@given(st.binary(max_size=200), st.integers(0, 200))
-def test_heads_are_total(line: bytes, start: int) -> None:
+@given(st.binary(max_size=200))
+def test_heads_are_total(line: bytes) -> None:
     """No bytes make it raise."""
-    found = head(line, min(start, len(line)))
+    found = head(line)
     assert found.pid is None or found.pid >= 0
-    head_of_json(line)
     unwrap(line)
+
+
+def test_a_head_inside_another() -> None:
+    """What the JSON says counts; what it does not say is taken from the message itself."""
+    inner = Head(node="a", at=1.0, pid=2, length=9)
+    assert inner.within(Head(node="b")) == Head(node="b", at=1.0, pid=2, length=9)
+    assert inner.within(Head(pid=7, job="x")) == Head("a", 1.0, 7, job="x", length=9)

@@ -133,6 +133,7 @@ def test_stray_bytes_and_holes(tmp_path: Path) -> None:
         (b"\x28\xb5\x2f\xfd" + bytes(100), "compressed with zstd; zstdcat"),
         (b"PK\x03\x04" + bytes(100), "a zip archive"),
         (b"\x7fELF" + bytes(100), "a program or a core dump"),
+        (b"job.log".ljust(257, b"\0") + b"ustar\x0000" + bytes(248), "a tar archive"),
         (bytes(range(256)) * 40, "is binary, not a log"),
         (bytes(5000), "is binary, not a log"),
         (b'# a tree\n0444\tclass/dmi/id/product_name\t"trn2.3xlarge\\n"\n', "--host-root DIR"),
@@ -162,6 +163,12 @@ def test_a_directory(tmp_path: Path) -> None:
     assert "snapshot --host-root" in tree.inputs[0].notes[0]
 
 
+def test_a_device() -> None:
+    """A device is not read, for it may never end."""
+    found = triage(["/dev/null"], matcher=MATCHER)
+    assert found.inputs[0].notes[0].startswith("is a device; pipe what it gives")
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     """A missing file is told; the others are read all the same."""
     (tmp_path / "log").write_bytes(FAULT)
@@ -185,3 +192,11 @@ def test_colours() -> None:
     line = b"\x1b[1;31mNEURON_HW_\x1b[0mERR=\x1b[4mDMA_ERROR\x1b[0m nd-id=3\x1b]0;title\x07\n"
     found = triage(["-"], streams={"-": io.BytesIO(line)}, matcher=MATCHER)
     assert [(f.id, f.entity.device) for f in found.findings] == [("dma-abort", 3)]
+
+
+def test_an_escape_sequence_hides_one_line_at_most() -> None:
+    """A sequence that is not ended cannot swallow the lines after it."""
+    data = b"\x1b]0;never ended\n" + FAULT
+    found = triage(["-"], streams={"-": io.BytesIO(data)}, matcher=MATCHER)
+    assert [f.id for f in found.findings] == ["sram-uncorrectable"]
+    assert found.facts[0].line == 2

@@ -73,6 +73,8 @@ class HostReader:
         self.topology: Topology = read_topology(
             host, thorough=options.thorough, all_devices=options.all_devices
         )
+        if not (options.thorough or self.topology.checked):  # its cores may differ
+            self.topology = read_topology(host, all_devices=options.all_devices)
         self.plans = plan_devices(host, self.topology, options.path_map, options.only)
         blocking = bool(self.plans) and reads_can_block(self.topology.version)
         self._sysfs = SysfsCollector(host, clock, self.plans, keep=options.keep)

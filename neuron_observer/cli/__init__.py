@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 
 from neuron_observer import __version__
 
@@ -24,7 +26,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
 def main() -> None:
     """The console script. `--version` alone does not wait for the command line's library."""
     if sys.argv[1:] == ["--version"]:
-        sys.stdout.write(f"neuron-observer {__version__}\n")
+        with suppress(OSError):  # closed, full or nobody there: nothing more to say
+            os.write(1, f"neuron-observer {__version__}\n".encode())
         return
     from neuron_observer.cli.group import run  # noqa: PLC0415 - see above
 

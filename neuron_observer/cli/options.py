@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from neuron_observer.clock import Clock
     from neuron_observer.sources.hostfs import HostFs
 
+ONE_SHOT_DEADLINE = 10.0  # seconds; nobody waits a minute to hear that a device does not answer
+
 Function = TypeVar("Function", bound="Callable[..., object]")
 
 
@@ -75,7 +77,11 @@ def open_reader(
     host = open_host(host_root)
     if config_file is None:
         options = Options(
-            thorough=thorough, all_devices=all_devices, only=only, machine=only is None
+            thorough=thorough,
+            all_devices=all_devices,
+            only=only,
+            machine=only is None,
+            firmware_deadline=ONE_SHOT_DEADLINE,
         )
     else:
         from neuron_observer.config import load  # noqa: PLC0415 - costs yaml
@@ -87,6 +93,7 @@ def open_reader(
             all_devices=all_devices or config.all_devices,
             only=only,
             machine=only is None,
+            firmware_deadline=ONE_SHOT_DEADLINE,
         )
     return HostReader(host, clock_of(host), options)
 

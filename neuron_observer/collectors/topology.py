@@ -86,9 +86,11 @@ def read_topology(
 ) -> Topology:
     """Look at everything once; with `look_inside` off, the devices' trees are not walked."""
     problems: list[str] = []
-    module = _module_folder(host)
+    module = _module_folder(host, problems)
     driver = _driver(host, module)
     class_folder, paths = _device_folders(host, problems)
+    if module is None and paths:  # a driver made them, whatever it is called
+        driver = Driver(None, "unknown")
     hidden: tuple[int, ...] = ()
     if not all_devices:
         hidden = _without_node(host, paths)
@@ -136,12 +138,20 @@ def _names(host: HostFs, folder: str) -> list[str]:
         return []
 
 
-def _module_folder(host: HostFs) -> str | None:
+def _module_folder(host: HostFs, problems: list[str]) -> str | None:
+    """The driver's module, by its name or else the one loaded module with `neuron` in its name."""
     names = _names(host, "sys/module")
     if "neuron" in names:
         return MODULE_FOLDER
-    others = [name for name in names if "neuron" in name]
-    return f"sys/module/{others[0]}" if len(others) == 1 else None
+    others = [
+        f"sys/module/{name}"
+        for name in names
+        if "neuron" in name and "initstate" in _names(host, f"sys/module/{name}")
+    ]
+    if len(others) > 1:
+        listed = ", ".join(folder.rpartition("/")[2] for folder in others)
+        problems.append(f"which of these modules is the driver cannot be told: {listed}")
+    return others[0] if len(others) == 1 else None
 
 
 def _driver(host: HostFs, folder: str | None) -> Driver:
@@ -154,15 +164,15 @@ def _driver(host: HostFs, folder: str | None) -> Driver:
 
 def _device_folders(host: HostFs, problems: list[str]) -> tuple[str | None, dict[int, str]]:
     """The class folder, and device index → real directory."""
-    virtual = _numbered(host, VIRTUAL_FOLDER)
     class_folder = CLASS_FOLDER if _names(host, CLASS_FOLDER) else None
-    if virtual:
-        return class_folder, virtual
+    known = _numbered(host, VIRTUAL_FOLDER, problems)
+    if known:
+        return class_folder, known
     candidates = [CLASS_FOLDER] if class_folder else []
     for parent in ("sys/devices/virtual", "sys/class"):
         candidates += [f"{parent}/{name}" for name in _names(host, parent) if "neuron" in name]
     for folder in candidates:
-        found = _numbered(host, folder)
+        found = _numbered(host, folder, problems)
         if found:
             problems.append(f"devices stand in {folder.removeprefix('sys/')}, a place not known")
             return class_folder or _other_class(host), found
@@ -174,13 +184,20 @@ def _other_class(host: HostFs) -> str | None:
     return f"sys/class/{names[0]}" if len(names) == 1 else None
 
 
-def _numbered(host: HostFs, folder: str) -> dict[int, str]:
-    found: dict[int, str] = {}
+def _numbered(host: HostFs, folder: str, problems: list[str]) -> dict[int, str]:
+    """Device index → real directory; a directory with two names is one device."""
+    names: dict[str, list[str]] = {}
     for name in _names(host, folder):
-        match = _DEVICE.fullmatch(name)
-        if match:
-            path = f"{folder}/{name}"
-            found[int(match.group(1))] = _followed(host, path)
+        if _DEVICE.fullmatch(name):
+            names.setdefault(_followed(host, f"{folder}/{name}"), []).append(name)
+    found: dict[int, str] = {}
+    for path, same in names.items():
+        own = path.rpartition("/")[2]
+        name = own if own in same else same[0]
+        index = int(name.removeprefix("neuron"))
+        if len(same) > 1 or index in found:
+            problems.append(f"in {folder.removeprefix('sys/')} a device has more names than one")
+        found.setdefault(index, path)
     return found
 
 
@@ -204,7 +221,10 @@ def _without_node(host: HostFs, paths: Iterable[int]) -> tuple[int, ...]:
     for name in _names(host, "dev"):
         match = _DEVICE.fullmatch(name)
         if match:
-            status = host.lstat(f"dev/{name}")
+            try:
+                status = host.lstat(f"dev/{name}")
+            except OSError:
+                continue  # it went while we looked
             real = is_character_device(status.st_mode)
             open_here.add(status.st_rdev & 0xFF if real else int(match.group(1)))
     indexes = set(paths)

@@ -40,7 +40,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that tests move by hand; waiting moves it."""
+    """A clock moved by hand, of tests and of recordings; waiting moves it."""
 
     def __init__(self, wall: float = 1_788_000_000.0, monotonic: float = 1_000.0) -> None:
         self._wall = wall

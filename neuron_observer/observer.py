@@ -11,7 +11,7 @@ from neuron_observer.collectors.firmware import FirmwareCollector
 from neuron_observer.collectors.node import NodeCollector
 from neuron_observer.collectors.plan import Plan, reads_can_block
 from neuron_observer.collectors.sysfs import SysfsCollector, plan_devices
-from neuron_observer.collectors.topology import Topology, identify, read_topology
+from neuron_observer.collectors.topology import Topology, identify, outline, read_topology
 from neuron_observer.derive import derive, falls, make_batch
 from neuron_observer.model import NODE, Event, Missing, Place, Run, Snapshot, Why
 from neuron_observer.readings import ABSENT, columns, find
@@ -74,7 +74,7 @@ class HostReader:
             host, thorough=options.thorough, all_devices=options.all_devices
         )
         self.plans = plan_devices(host, self.topology, options.path_map, options.only)
-        blocking = reads_can_block(self.topology.version)
+        blocking = bool(self.plans) and reads_can_block(self.topology.version)
         self._sysfs = SysfsCollector(host, clock, self.plans, keep=options.keep)
         self._node = NodeCollector(host, clock, self.topology, options.path_map, options.only)
         self._firmware = FirmwareCollector(
@@ -89,6 +89,7 @@ class HostReader:
         )
         self.machine = self._machine() if options.machine else None
         self._identity = _identity(self.topology)
+        self._places = outline(self.topology)
 
     def _machine(self) -> MachineReader:
         from neuron_observer.collectors.machine import MachineReader  # noqa: PLC0415 - a glance needs none
@@ -193,25 +194,27 @@ class HostReader:
     def _notice_reload(self, lanes: Collection[str]) -> Collection[str]:
         """Look around anew when the driver, the set of devices or a file's place changed.
 
-        Then nothing that was read before counts any more, so all ordinary lanes are due.
+        Then nothing that was read before counts any more, so all ordinary lanes are due. A file
+        that is merely gone is tried again where it was.
         """
-        now = read_topology(
-            self.host, thorough=False, all_devices=self.options.all_devices, look_inside=False
-        )
-        identity, moved = _identity(now), self._gone
         self._gone = False
-        if identity == self._identity and not moved:
+        now = read_topology(self.host, thorough=False, all_devices=self.options.all_devices)
+        before, after = self._identity, _identity(now)
+        new_places = outline(now) - self._places
+        if before == after and not new_places:
             return lanes
-        before, self._identity = self._identity, identity
-        kind = "devices_changed" if before[2] != identity[2] else "files_moved"
-        kind = "driver_reloaded" if before[:2] != identity[:2] else kind
+        kind = "devices_changed" if before[2] != after[2] else "files_moved"
+        kind = "driver_reloaded" if before[:2] != after[:2] else kind
         message = f"driver {before[0]} {before[1]}, devices {_listed(before[2])}"
-        message += f" → driver {identity[0]} {identity[1]}, devices {_listed(identity[2])}"
+        message += f" → driver {after[0]} {after[1]}, devices {_listed(after[2])}"
+        if kind == "files_moved":
+            message = f"{len(new_places)} files at new places, e.g. {min(new_places)}"
         self._events.append(Event(kind, NODE, self.clock.wall(), message))
         self.close()
         self._batches.clear()
         self._known = None
         self._look_around()
+        self._places |= outline(now)
         return {*lanes, "fast", "normal", "slow", "firmware"}
 
     def close(self) -> None:
@@ -267,9 +270,29 @@ def _topology_batch(topology: Topology, kept: int, clock: Clock) -> Batch:
 
 
 def read_once(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> Snapshot:
-    """Two reads, so that rates are known; the second only of what moves."""
+    """Two reads, so that rates are known; the second only of what moves.
+
+    A recording of one instant is read once: the same bytes again would be rates of 0 that nobody
+    measured.
+    """
     first = reader.poll(lanes, derived=False)
-    reader.clock.wait(ONE_SHOT_GAP)
+    if not _let_time_pass(reader):
+        return first._replace(batches=(*first.batches, derive(None, first)))
     second = reader.poll([lane for lane in lanes if lane in ("fast", "normal", "expensive")])
     broken = tuple(run for run in first.runs if not run.ok)
     return second._replace(events=first.events + second.events, runs=broken + second.runs)
+
+
+def _let_time_pass(reader: HostReader) -> bool:
+    """Wait between two reads, or go on to a recording's next pass; False if it has none."""
+    gap: float | None = ONE_SHOT_GAP
+    if not isinstance(reader.host, DirectoryFs):
+        from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
+
+        if isinstance(reader.host, ListingFs):
+            gap = reader.host.until_next
+            reader.host.advance()
+    if gap is None:
+        return False
+    reader.clock.wait(gap)
+    return True

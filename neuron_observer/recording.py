@@ -16,7 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from neuron_observer import __version__
-from neuron_observer.collectors.topology import DMI_FOLDER, PCI_DEVICES, PCI_DRIVER
+from neuron_observer.collectors.batching import CPU_STAT_BYTES
+from neuron_observer.collectors.topology import (
+    DMI_FOLDER,
+    PCI_DEVICES,
+    PCI_DRIVER,
+    read_topology,
+)
 from neuron_observer.contract import instant
 from neuron_observer.errors import InputError
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT, resolve_link
@@ -24,7 +30,7 @@ from neuron_observer.sources.listing import encode
 from neuron_observer.sources.workers import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from neuron_observer.clock import Clock
     from neuron_observer.sources.hostfs import Content, HostFs
@@ -86,11 +92,18 @@ def leaves(host: HostFs) -> dict[str, list[Leaf]]:
     """Group (a device directory, or '' for the rest) → files and links to capture."""
     groups: dict[str, list[Leaf]] = {"": []}
     rest = groups[""]
-    for folder in ("sys/class", "sys/devices/virtual", "sys/module"):
-        for name in _names(host, folder, "neuron"):
-            for leaf in _below(host, f"{folder}/{name}", 10):
-                match = re.match(r"sys/devices/virtual/[^/]+/neuron\d+/", leaf.path)
-                groups.setdefault(match.group(0) if match else "", []).append(leaf)
+    folders = [
+        f"{folder}/{name}"
+        for folder in ("sys/class", "sys/devices/virtual", "sys/module")
+        for name in _names(host, folder, "neuron")
+    ]
+    devices = [device.path for device in read_topology(host, look_inside=False).devices]
+    # a later driver may have them below PCI functions, reached by the links of its class alone
+    folders += [p for p in devices if not any(p.startswith(f"{folder}/") for folder in folders)]
+    for folder in folders:
+        for leaf in _below(host, folder, 10):
+            match = re.match(r".+?/neuron\d{1,2}/", leaf.path)
+            groups.setdefault(match.group(0) if match else "", []).append(leaf)
     rest += [Leaf(f"{DMI_FOLDER}/{name}", 0o444) for name in _DMI_FILES]
     rest += _links(host, ["sys/class/dmi/id"])
     rest += [leaf for folder in _pci_folders(host) for leaf in _pci(host, folder)]
@@ -216,9 +229,13 @@ class Capture:
         yield f"#at {self._since() if self._last else 0.0:.3f}"
         groups = list(leaves(self._host).values())
         seen = self._read([[leaf.path for leaf in group if not leaf.target] for group in groups])
+        gone = self._last.keys() - _there(groups, seen)
         for group in groups:
             for leaf in group:
                 yield from self._rows(leaf, seen.get(leaf.path))
+        for path in sorted(gone):
+            del self._last[path]
+            yield f"#error {_json([path, '0000', 'ENOENT'])}"
 
     def _read(self, groups: list[list[str]]) -> dict[str, Seen]:
         """Every group's firmware registers by a worker of their own: a hang costs only them."""
@@ -227,10 +244,12 @@ class Capture:
             slow = {path for path in paths if _FIRMWARE.fullmatch(path.rpartition("/")[2])}
             lanes[2 * number] = [path for path in paths if path not in slow]
             lanes[2 * number + 1] = [path for path in paths if path in slow]
+        asked: list[int] = []
         for lane, names in lanes.items():
-            limits = (DEFAULT_LIMIT,) * len(names)
-            self._workers.submit(lane, Request("", tuple(names), limits))
-        answers = self._workers.gather(lanes, _PATIENCE)
+            limits = tuple(_limit(name) for name in names)
+            if self._workers.submit(lane, Request("", tuple(names), limits)):
+                asked.append(lane)
+        answers = self._workers.gather(asked, _PATIENCE)  # an answer owed may be to other names
         late = OSError(errno.ETIMEDOUT, "no answer")
         found: dict[str, Seen] = {}
         for lane, names in lanes.items():
@@ -285,6 +304,21 @@ class Capture:
         """Lines of the kernel log or of neuron-monitor, scrubbed."""
         for line in lines:
             yield f"#{word} {_json([round(self._since(), 3), self.scrub(line)])}"
+
+
+def _there(groups: Iterable[list[Leaf]], seen: Mapping[str, Seen]) -> set[str]:
+    """Paths that a pass found: a device that fell off the bus must not live on in the file."""
+    return {
+        leaf.path
+        for group in groups
+        for leaf in group
+        if leaf.target or not isinstance(seen[leaf.path].content, FileNotFoundError)
+    }
+
+
+def _limit(path: str) -> int:
+    """A sysfs file is a page at most; /proc/stat of a large machine is many."""
+    return DEFAULT_LIMIT if path.startswith("sys/") else CPU_STAT_BYTES
 
 
 def _below_sys(path: str) -> str:

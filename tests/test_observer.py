@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from neuron_observer.model import Missing, Place, Value, Why
 from neuron_observer.observer import HostReader, Options, choose_workers, read_once
 from neuron_observer.readings import reading
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from neuron_observer.clock import ManualClock
+    from neuron_observer.model import Batch
 
 VIRTUAL = "sys/devices/virtual/neuron_device"
 CORE = f"{DEVICE}/neuron_core0/stats"
@@ -45,6 +48,39 @@ def test_utilization_of_a_live_driver(tree: Callable[[str], ListingFs], clock: M
     idle = reading(batches, "core.utilization", Place(0, 1))
     assert isinstance(idle, Value)
     assert idle.value == 0.0
+
+
+def test_a_recorded_instant_has_no_rates(
+    tree: Callable[[str], ListingFs], clock: ManualClock
+) -> None:
+    """The same bytes read twice are no utilisation of 0; a second pass gives one, over its time."""
+    host = tree("trn2.3xlarge-2.30.2-busy")
+    snapshot = read_once(HostReader(host, clock))
+    found = reading(snapshot.batches, "core.utilization", Place(0, 0))
+    assert isinstance(found, Missing)
+    assert found.why is Why.NOT_YET
+    busy = f"{CORE}/other_info/nc_time_in_use/total"
+    two = _two_passes(host, {busy: b"%d\n" % (int(host.read(busy)) + 250_000)})
+    snapshot = read_once(HostReader(two, clock))
+    quarter = reading(snapshot.batches, "core.utilization", Place(0, 0))
+    assert isinstance(quarter, Value)
+    assert quarter.value == pytest.approx(0.25)
+
+
+def test_a_failed_first_read_is_told(
+    tree: Callable[[str], ListingFs], clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A collector that breaks in the first of two reads is in the runs of a one-shot."""
+    reader = HostReader(FaultyFs(tree("trn2.3xlarge-2.30.2-busy")), clock)
+    polls = iter([ValueError("no such year")])
+
+    def broken(lanes: object) -> list[Batch]:
+        raise next(polls)
+
+    monkeypatch.setattr(reader._node, "poll", broken)
+    runs = read_once(reader).runs
+    failed = [(run.collector, run.error) for run in runs if not run.ok]
+    assert failed[0] == ("node", "ValueError: no such year")
 
 
 def test_utilization_of_an_older_driver_is_unsupported(

@@ -47,6 +47,47 @@ def test_later_passes_hold_what_changed(tmp_path: Path, clock: ManualClock) -> N
     assert not back.advance()
 
 
+def test_what_vanishes_is_gone_in_a_later_pass(tmp_path: Path, clock: ManualClock) -> None:
+    """A device that falls off the bus between two passes does not live on in the capture."""
+    other = DEVICE.replace("neuron0", "neuron1")
+    host = FaultyFs(host_of({f"{DEVICE}/core_count": b"8", f"{other}/core_count": b"8"}))
+    capture = _capture(host, clock)
+    rows = [capture.header(), *capture.one_pass()]
+    for path, present in ((other, False), (other, True)):
+        clock.advance(1.0)
+        host.faults = {} if present else {path: Fault(hidden=True)}
+        rows += capture.one_pass()
+    file = tmp_path / "gone.tsv"
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    back = ListingFs.open(str(file))
+    folder = DEVICE.rpartition("/")[0]
+    seen = [[entry.name for entry in back.entries(folder)]]
+    while back.advance():
+        seen.append([entry.name for entry in back.entries(folder)])
+    assert seen == [["neuron0", "neuron1"], ["neuron0"], ["neuron0", "neuron1"]]
+
+
+def test_devices_that_only_the_class_leads_to_are_captured(clock: ManualClock) -> None:
+    """A driver that has its devices below PCI functions is the one whose files we want most."""
+    real = "sys/devices/pci0000:00/0000:cc:00.0/neuron_dev/neuron0"
+    host = host_of(
+        {f"{real}/health/sram_ecc_uncorrected": b"0\n"},
+        {"sys/class/neuron_device/neuron0": f"../../{real.removeprefix('sys/')}"},
+    )
+    rows = list(_capture(host, clock).one_pass())
+    assert f'0644\t{real.removeprefix("sys/")}/health/sram_ecc_uncorrected\t"0\\n"' in rows
+
+
+def test_files_of_the_host_are_captured_whole(tmp_path: Path, clock: ManualClock) -> None:
+    """/proc/stat has a line a processor: cut at a page it would show too few."""
+    whole = b"".join(b"cpu%d 1 2 3 4 5 6 7 8 0 0\n" % number for number in range(192))
+    capture = _capture(host_of({"proc/stat": whole}), clock)
+    file = tmp_path / "stat.tsv"
+    rows = [capture.header(), *capture.one_pass()]
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    assert ListingFs.open(str(file)).read("proc/stat", 1 << 18) == whole
+
+
 def test_errors_are_captured_and_come_back(tmp_path: Path, clock: ManualClock) -> None:
     """EACCES and EIO are rows of their own and raise the same when read back."""
     host = FaultyFs(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from neuron_observer.clock import SystemClock
+from neuron_observer.clock import ManualClock, SystemClock
 from neuron_observer.errors import InputError
 from neuron_observer.observer import HostReader, Options
 from neuron_observer.sources.hostfs import DirectoryFs
@@ -15,6 +15,7 @@ from neuron_observer.sources.hostfs import DirectoryFs
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from neuron_observer.clock import Clock
     from neuron_observer.sources.hostfs import HostFs
 
 Function = TypeVar("Function", bound="Callable[..., object]")
@@ -87,4 +88,19 @@ def open_reader(
             only=only,
             machine=only is None,
         )
-    return HostReader(host, SystemClock(), options)
+    return HostReader(host, clock_of(host), options)
+
+
+def clock_of(host: HostFs) -> Clock:
+    """The machine's clock; of a recording the clock of its last two passes, which never waits."""
+    if isinstance(host, DirectoryFs):
+        return SystemClock()
+    from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
+
+    wall = SystemClock().wall()
+    if isinstance(host, ListingFs):
+        passes, recorded_at = host.listing.passes, host.listing.recorded_at
+        while host.number + 2 < len(passes):
+            host.advance()
+        wall = wall if recorded_at is None else recorded_at + passes[host.number].at
+    return ManualClock(wall)

@@ -269,6 +269,18 @@ def identify(topology: Topology, cell: Callable[[str, Place], Cell]) -> tuple[De
     return tuple(devices)
 
 
+def outline(topology: Topology) -> frozenset[str]:
+    """Where the files of each device and of its first core stand, by folder for shared leaves."""
+    places: set[str] = set()
+    for device in topology.devices:
+        first = min(device.tree.cores, default=None)
+        for (core, suffix), paths in device.tree.found.items():
+            if core is None or core == first:
+                below = [path.rpartition("/")[0] if "/" in suffix else path for path in paths]
+                places.update(f"neuron{device.number}/{path}" for path in below)
+    return frozenset(places)
+
+
 def neighbours(text: str | None) -> tuple[int, ...] | None:
     """`12, 3, 4, 1` → (12, 3, 4, 1); () for an empty line, None where it is not readable."""
     if text is None:

@@ -15,6 +15,7 @@ import os
 import stat
 import zlib
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 #   #capture {"schema": "neuron-observer/capture/1", …}     the first line
 #   #at 12.5                                                seconds after the start; a new pass
 #   #read [0.000123, 0.000009]   offset and duration in seconds of reading the next row
-#   #error ["sys/…", "0400", "EACCES"]                      a leaf that could not be read
+#   #error ["sys/…", "0400", "EACCES"]   a leaf that could not be read; ENOENT: it is gone
 #   #host ["proc/stat", "0444", "cpu …"]                    a file outside /sys
 #   #kernel [12.5, "6,1234,5678,-;…"]                       a line of the kernel log
 #   #monitor [12.5, "{…}"]                                  a line of neuron-monitor
@@ -63,6 +64,14 @@ class Listing:
 
     header: dict[str, Any]
     passes: list[Pass]
+
+    @property
+    def recorded_at(self) -> float | None:
+        """Wall-clock seconds of the first pass; a plain listing does not tell."""
+        try:
+            return datetime.fromisoformat(self.header["at"].replace("Z", "+00:00")).timestamp()
+        except (LookupError, AttributeError, ValueError, OverflowError):
+            return None
 
 
 def encode(content: bytes) -> str:
@@ -118,10 +127,10 @@ def _comment(listing: Listing, latest: Pass, word: str, value: Any) -> None:
     elif word == "at" and float(value) > 0:
         listing.passes.append(Pass(float(value)))
     elif word == "error":
-        path, mode, name = value
+        path, mode, name = map(_text, value)
         latest.nodes[path] = Node("file", int(mode, 8), error=_ERRNO[name])
     elif word == "host":
-        path, mode, text = value
+        path, mode, text = map(_text, value)
         latest.nodes[path] = _node(mode, text)
     elif word == "kernel":
         latest.kernel.append(_text(value[1]))
@@ -162,6 +171,12 @@ class ListingFs:
         """The host in `file`."""
         return cls(read_listing(file), file)
 
+    @property
+    def until_next(self) -> float | None:
+        """Seconds from this pass to the next; None at the last."""
+        later = self.listing.passes[self.number + 1 :]
+        return max(later[0].at - self.listing.passes[self.number].at, 0.0) if later else None
+
     def advance(self) -> bool:
         """Go on to the next pass; False after the last."""
         if self.number + 1 >= len(self.listing.passes):
@@ -172,8 +187,23 @@ class ListingFs:
 
     def _apply(self, one: Pass) -> None:
         for path, node in one.nodes.items():
-            self._nodes[path] = node
-            self._register(path, node.kind)
+            if node.error == errno.ENOENT:
+                self._forget(path)
+            else:
+                self._nodes[path] = node
+                self._register(path, node.kind)
+
+    def _forget(self, path: str) -> None:
+        """Take a file away, and the folders that held nothing else."""
+        self._nodes.pop(path, None)
+        while path:
+            folder, _, name = path.rpartition("/")
+            names = self._folders.get(folder, {})
+            names.pop(name, None)
+            if names or not folder:
+                return
+            del self._folders[folder]
+            path = folder
 
     def _register(self, path: str, kind: EntryKind) -> None:
         if kind == "dir":

@@ -40,6 +40,9 @@ def test_a_capture_of_a_tree_is_the_tree(
     assert _rows(file) == _rows(tree_file(name))
 
 
+TWO_PASSES = ("--seconds", "0.1", "--every", "0.1")  # without a second one there are no rates
+
+
 def test_a_capture_reads_as_the_host_did(tmp_path: Path, call: Callable[..., Result]) -> None:
     """`devices` of a capture prints what it printed of the host."""
     root = tmp_path / "host/sys"
@@ -54,10 +57,21 @@ def test_a_capture_reads_as_the_host_did(tmp_path: Path, call: Callable[..., Res
             target.write_bytes(node.content)
             target.chmod(node.mode)
     file = str(tmp_path / "capture.tsv")
-    call("capture", "--host-root", str(root.parent), "--output", file)
+    call("capture", "--host-root", str(root.parent), "--output", file, *TWO_PASSES)
     live = call("devices", "--host-root", str(root.parent)).out
     assert call("devices", "--host-root", file).out == live
     assert "Trainium2" in live
+
+
+def test_a_capture_is_read_at_its_own_time(tmp_path: Path, call: Callable[..., Result]) -> None:
+    """Power figures that were fresh when captured are not stale for being looked at later."""
+    file = tmp_path / "capture.tsv"
+    rows = (TREES / "trn2.3xlarge-2.30.2-busy.tsv").read_text(encoding="utf-8")
+    file.write_text(f'#capture {{"at": "2026-08-29T10:40:30.000Z"}}\n{rows}', encoding="utf-8")
+    shown = call("snapshot", "--host-root", str(file), "--format", "json").out
+    document = json.loads(shown)
+    assert document["at"] == "2026-08-29T10:40:30.000Z"
+    assert "value" in document["devices"][0]["readings"]["device.power.mean"]
 
 
 def test_modes_errors_and_read_times(tmp_path: Path, call: Callable[..., Result]) -> None:

@@ -12,7 +12,7 @@ from neuron_observer.collectors.node import NodeCollector
 from neuron_observer.collectors.plan import Plan, reads_can_block
 from neuron_observer.collectors.sysfs import SysfsCollector, plan_devices
 from neuron_observer.collectors.topology import Topology, identify, outline, read_topology
-from neuron_observer.derive import derive, falls, make_batch
+from neuron_observer.derive import derive, falls, make_batch, only_rose
 from neuron_observer.model import NODE, Event, Missing, Place, Run, Snapshot, Why
 from neuron_observer.readings import ABSENT, columns, find
 from neuron_observer.sources.hostfs import DirectoryFs
@@ -139,9 +139,10 @@ class HostReader:
     def _keep(self, batches: list[Batch]) -> None:
         for batch in batches:
             key = (batch.collector, batch.lane, batch.device)
-            if key in self._batches:
-                self._note_falls(self._batches[key], batch)
-                self._gone |= _lost_a_file(self._batches[key], batch)
+            before = self._batches.get(key)
+            if before is not None and not only_rose(before, batch):
+                self._note_falls(before, batch)
+                self._gone |= _lost_a_file(before, batch)
             self._batches[key] = batch
             if batch.lane in _IDENTITY_LANES:
                 self._known = None

@@ -42,6 +42,7 @@ class Options(NamedTuple):
     keep: bool = False  # keep descriptors of the fast and normal lanes
     all_devices: bool = False  # also devices without a /dev node in this container
     firmware_deadline: float | None = None
+    wait_for_firmware: bool = True  # off in a daemon: an answer is taken when it is there
     only: Collection[str] | None = None  # metrics of the node, devices, cores to read; None: all
     machine: bool = True  # also EFA adapters, host figures, temperatures, our own cost
 
@@ -106,8 +107,8 @@ class HostReader:
             self._run("sysfs", lambda: self._sysfs.poll(lanes)),
             self._run("node", lambda: self._node.poll(lanes)),
         ]
-        if "firmware" in lanes:
-            runs.append(self._run("firmware", self._firmware.poll))
+        if "firmware" in lanes or not self.options.wait_for_firmware:
+            runs.append(self._run("firmware", self._read_firmware))
         if self.machine:
             runs += [self._run(name, read) for name, read in self.machine.readers(lanes)]
         if "slow" in lanes or ("topology", "derived", None) not in self._batches:
@@ -117,6 +118,9 @@ class HostReader:
         if not derived:
             return snapshot
         return snapshot._replace(batches=(*snapshot.batches, derive(previous, snapshot)))
+
+    def _read_firmware(self) -> list[Batch]:
+        return self._firmware.poll(wait=None if self.options.wait_for_firmware else 0.0)
 
     @property
     def kept(self) -> int:

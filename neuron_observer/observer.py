@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.collectors.batching import GONE
 from neuron_observer.collectors.firmware import FirmwareCollector
+from neuron_observer.collectors.identity import identify, outline
 from neuron_observer.collectors.node import NodeCollector
 from neuron_observer.collectors.plan import Plan, reads_can_block
 from neuron_observer.collectors.sysfs import SysfsCollector, plan_devices
-from neuron_observer.collectors.topology import Topology, identify, outline, read_topology
+from neuron_observer.collectors.topology import Topology, read_topology
 from neuron_observer.derive import derive, falls, make_batch, only_rose
 from neuron_observer.model import NODE, Event, Missing, Place, Run, Snapshot, Why
 from neuron_observer.readings import ABSENT, columns, find

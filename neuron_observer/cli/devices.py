@@ -8,7 +8,7 @@ import click
 
 from neuron_observer.catalogue import METRICS
 from neuron_observer.cli.options import host_options, open_reader
-from neuron_observer.collectors.topology import missing_indexes
+from neuron_observer.collectors.identity import missing_indexes
 from neuron_observer.model import Missing, Place, Why
 from neuron_observer.observer import read_once
 from neuron_observer.readings import ABSENT, find

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from neuron_observer.collectors.topology import missing_indexes, neighbours, read_topology
+from neuron_observer.collectors.identity import missing_indexes, neighbours
+from neuron_observer.collectors.topology import read_topology
 from neuron_observer.model import Driver
 from neuron_observer.sources.faulty import FaultyFs
 from tests.hosts import host_of, without
@@ -134,6 +135,9 @@ def test_container_shows_what_it_can_open() -> None:
     assert len(everything.devices) == 6
     host = read_topology(host_of({**files, **{f"dev/neuron{n}": b"" for n in range(6)}}))
     assert (len(host.devices), host.hidden) == (6, ())
+    bare = read_topology(host_of({**files, "dev/neuron0": b"", "proc/1/comm": b"systemd\n"}))
+    assert (len(bare.devices), bare.hidden) == (6, ())
+    assert "no /dev node for neuron1" in bare.problems[0]
     monitor = read_topology(host_of({**files, "dev/null": b""}))
     assert (len(monitor.devices), monitor.hidden) == (6, ())
 

@@ -26,6 +26,7 @@ BenignKind = Literal[
     "hook missing",
 ]
 KINDS: tuple[BenignKind, ...] = get_args(BenignKind)
+_SHARED = ("sequence imbalance", "stage imbalance")
 
 
 @dataclass(frozen=True)
@@ -47,26 +48,22 @@ def draw(
 ) -> tuple[Benign, ...]:
     """The events that make one case of this kind, from step `first` on."""
     if kind == "checkpoint":
-        return tuple(Benign(kind, at, at, float(rng.uniform(15, 45))) for at in range(first, first + 400, 100))
-    if kind in ("eval", "recompile"):
-        return (Benign(kind, first, first, float(rng.uniform(60, 300))),)
-    if kind == "batch change":
-        return (Benign(kind, first, 10**6, 0.2),)
-    if kind == "sequence imbalance":
-        return _shared(kind, first, topology.replica, int(rng.integers(topology.data)))
-    if kind == "stage imbalance":
-        return _shared(kind, first, topology.stage, int(rng.integers(topology.pipeline)))
+        at = range(first, first + 400, 100)
+        return tuple(Benign(kind, step, step, float(rng.uniform(15, 45))) for step in at)
+    if kind in _SHARED:
+        group = topology.replica if kind == "sequence imbalance" else topology.stage
+        ranks = (group == rng.integers(group[-1] + 1)).nonzero()[0]
+        return (Benign(kind, first, first + 300, 0.12, tuple(ranks.tolist())),)
     if kind == "hook missing":
         return (Benign(kind, first, first + 200, ranks=(int(rng.integers(topology.ranks)),)),)
+    last = first + {"batch change": 10**6, "stale counters": 24}.get(kind, 0)
+    return (Benign(kind, first, last, _size(kind, rng)),)
+
+
+def _size(kind: BenignKind, rng: np.random.Generator) -> float:
+    """Seconds of a pause or of a jump of the clock, or the excess of a larger batch."""
+    if kind in ("eval", "recompile"):
+        return float(rng.uniform(60, 300))
     if kind == "clock step":
-        return (Benign(kind, first, first, float(rng.choice([-3600.0, 30.0, 3600.0]))),)
-    if kind == "stale counters":
-        return (Benign(kind, first, first + 24),)
-    return (Benign(kind, first, first),)
-
-
-def _shared(
-    kind: BenignKind, first: int, group: np.ndarray, which: int
-) -> tuple[Benign, ...]:
-    ranks = tuple(int(rank) for rank in (group == which).nonzero()[0])
-    return (Benign(kind, first, first + 300, 0.12, ranks),)
+        return float(rng.choice([-3600.0, 30.0, 3600.0]))
+    return 0.2 if kind == "batch change" else 0.0

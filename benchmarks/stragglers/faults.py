@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from benchmarks.stragglers.topology import Topology
 
 Scope = Literal["core", "device", "node", "link", "job"]
@@ -48,7 +50,12 @@ class Fault:
         """Steps that it lasts."""
         return self.last - self.first + 1
 
-    def strength(self, steps: int) -> np.ndarray:
+    @property
+    def members(self) -> NDArray[np.int64]:
+        """Its ranks as an array."""
+        return np.array(self.ranks, np.int64)
+
+    def strength(self, steps: int) -> NDArray[np.float32]:
         """Excess in each of a job's steps."""
         at = np.arange(steps) - self.first
         value = np.where((at >= 0) & (at < self.steps), self.severity, 0.0)
@@ -56,7 +63,8 @@ class Fault:
             value = value * np.clip((at + 1) / self.ramp, 0, 1)
         if self.period:
             value = value * (at // self.period % 2 == 0)
-        return value.astype(np.float32)
+        strength: NDArray[np.float32] = value.astype(np.float32)
+        return strength
 
 
 @dataclass(frozen=True)
@@ -90,7 +98,7 @@ def draw(kind: Kind, first: int, end: int, topology: Topology, rng: np.random.Ge
 
 
 def _fault(kind: str, cls: Class, where: tuple[Scope, tuple[int, ...]], seconds: float) -> Fault:
-    steps = max(int(round(min(seconds, 1e9) / STEP_S)), 1)
+    steps = max(round(seconds / STEP_S), 1)
     return Fault(kind, cls, where[0], where[1], 0, steps - 1, 0.0)
 
 

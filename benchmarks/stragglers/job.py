@@ -1,12 +1,12 @@
 """A training job of one-forward-one-backward pipeline steps, with what was done to it.
 
     a tensor group computes as long as its slowest rank;
-    a replica's pipeline takes Σ stages / m + (m − 1) / m × slowest stage, for m microbatches,
+    a replica's pipeline takes Σ stages / m + (m - 1) / m x slowest stage, for m microbatches,
     after its slowest rank has its input;
     the gradients of each stage are summed over the replicas, so a step ends with the slowest
     replica and the slowest transfer, on all ranks at once.
 
-Matrices are steps × ranks in seconds, `float32`.
+Matrices are steps by ranks in seconds, `float32`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def simulate(spec: Spec) -> Job:
     topology, steps = spec.topology, spec.steps
     busy, data = busy_factors(spec.noise, topology, steps, rng)
     busy *= nominal_busy(topology)
-    inputs = INPUT_S * (0.5 + rng.standard_exponential((steps, topology.ranks), np.float32) / 2)
+    inputs: Matrix = rng.standard_exponential((steps, topology.ranks), dtype=np.float32)
+    inputs = np.float32(INPUT_S / 2) * (inputs + 1)
     transfer = np.full((steps, topology.ranks), STEP_S * TRANSFER_SHARE, np.float32)
     for fault in spec.faults:
         _inject(fault, busy, inputs, transfer)
@@ -96,7 +97,8 @@ def nominal_busy(topology: Topology) -> Matrix:
     many = topology.pipeline * MICROBATCHES_PER_STAGE
     length = weight.sum() / many + (many - 1) / many * weight.max()
     unit = STEP_S * (1 - TRANSFER_SHARE) / length
-    return (unit * weight[topology.stage]).astype(np.float32)
+    seconds: Matrix = (unit * weight[topology.stage]).astype(np.float32)
+    return seconds
 
 
 def step_times(
@@ -114,7 +116,7 @@ def step_times(
 
 def _inject(fault: Fault, busy: Matrix, inputs: Matrix, transfer: Matrix) -> None:
     strength = fault.strength(len(busy))[fault.first : fault.last + 1, None]
-    where = np.ix_(range(fault.first, fault.last + 1), fault.ranks)
+    where = np.ix_(np.arange(fault.first, fault.last + 1), fault.members)
     if fault.cls == "input":
         inputs[where] += strength * STEP_S
     elif fault.cls == "network":
@@ -130,7 +132,7 @@ def _effect(
     during = slice(fault.first, fault.last + 1)
     held = [matrix[during].copy() for matrix in (busy, inputs, transfer)]
     with_it = step_times(topology, *held)[0]
-    strength = fault.strength(len(busy))[during, None]
+    strength: Matrix = fault.strength(len(busy))[during, None]
     ranks = list(fault.ranks)
     if fault.cls == "input":
         held[1][:, ranks] -= strength * STEP_S
@@ -150,7 +152,7 @@ def _pass_through(event: Benign, busy: Matrix, data: Matrix, rng: np.random.Gene
     elif event.kind in ("eval", "recompile"):
         busy[rows] += np.float32(event.size)
     elif event.kind in ("batch change", "sequence imbalance", "stage imbalance"):
-        ranks = list(event.ranks) or slice(None)
+        ranks = np.array(event.ranks or range(busy.shape[1]))
         busy[rows, ranks] *= np.float32(1 + event.size)
         if event.kind != "stage imbalance":
             data[rows, ranks] *= np.float32(1 + event.size)

@@ -58,7 +58,7 @@ STRESS: dict[str, Noise] = {
 def busy_factors(
     noise: Noise, topology: Topology, steps: int, rng: np.random.Generator
 ) -> tuple[Matrix, Matrix]:
-    """Busy time as a ratio of its nominal value (steps × ranks), and the data's part of it."""
+    """Busy time as a ratio of its nominal value (steps by ranks), and the data's part of it."""
     ranks = topology.ranks
     chip = np.exp(noise.chip * rng.standard_normal(ranks)).astype(np.float32)
     own = _own(noise, steps, ranks, rng)
@@ -66,8 +66,8 @@ def busy_factors(
     own *= chip
     if noise.bursts:
         own *= _bursts(steps, ranks, rng)
-    data = _data(noise.data, steps, topology.data, rng)[:, topology.replica]
-    return np.maximum(own * data, 0.05), data
+    data: Matrix = _data(noise.data, steps, topology.data, rng)[:, topology.replica]
+    return np.maximum(own * data, np.float32(0.05)), data
 
 
 def _own(noise: Noise, steps: int, ranks: int, rng: np.random.Generator) -> Matrix:
@@ -93,7 +93,8 @@ def _data(spread: float, steps: int, replicas: int, rng: np.random.Generator) ->
         return np.ones((steps, replicas), np.float32)
     shape = 4.0
     drawn = rng.standard_gamma(shape, (steps, replicas))
-    return (1 + spread * (drawn - shape) / np.sqrt(shape)).astype(np.float32)
+    factors: Matrix = (1 + spread * (drawn - shape) / np.sqrt(shape)).astype(np.float32)
+    return factors
 
 
 def _bursts(steps: int, ranks: int, rng: np.random.Generator) -> Matrix:

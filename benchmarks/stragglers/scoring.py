@@ -99,7 +99,7 @@ def _about(alarm: Alarm, fault: Fault) -> bool:
     return slow >= OWN_SHARE * len(alarm.ranks)
 
 
-def score(  # noqa: PLR0913 - the truth, the alarms and how long the job was
+def score(
     faults: Sequence[Fault],
     affects: Sequence[bool],
     alarms: Sequence[Alarm],
@@ -141,9 +141,9 @@ def _chorus(alarms: Iterable[Alarm]) -> list[Alarm]:
 def episodes(flags: NDArray[np.bool_], gap: int = CHORUS_STEPS) -> list[Alarm]:
     """Alarms of a rule that flags ranks step by step; flags up to `gap` steps apart are one."""
     alarms: list[Alarm] = []
-    for rank in flags.any(axis=0).nonzero()[0]:
-        at = flags[:, rank].nonzero()[0]
-        breaks = (np.diff(at) > gap).nonzero()[0]
+    for rank in np.flatnonzero(flags.any(axis=0)):
+        at = np.flatnonzero(flags[:, rank])
+        breaks = np.flatnonzero(np.diff(at) > gap)
         firsts = at[np.concatenate(([0], breaks + 1))]
         lasts = at[np.concatenate((breaks, [len(at) - 1]))]
         who = frozenset((int(rank),))

@@ -59,7 +59,9 @@ FULL = Size(
 def fault_jobs(ranks: int, shape: str, count: int, seed: int) -> Iterator[Spec]:
     """Jobs with faults one after another and one benign event each."""
     for index in range(count):
-        yield _fault_job(f"{shape} {ranks} #{index}", ranks, SHAPES[shape], (seed, ranks, index), KINDS)
+        yield _fault_job(
+            f"{shape} {ranks} #{index}", ranks, SHAPES[shape], (seed, ranks, index), KINDS
+        )
 
 
 def calm_jobs(ranks: int, shape: str, count: int, seed: int) -> Iterator[Spec]:
@@ -79,11 +81,9 @@ def held_out(ranks: int, count: int) -> Iterator[Spec]:
         yield spec
 
 
-def healthy(
-    ranks: int, days: float, seed: int, steps: int = 4320
-) -> Iterator[tuple[str, Spec]]:
+def healthy(ranks: int, days: float, seed: int, steps: int = 4320) -> Iterator[tuple[str, Spec]]:
     """Healthy jobs of 6 hours, the stress noises in turn, until there are `days`."""
-    jobs = max(int(round(days * DAY_STEPS / steps)), 1)
+    jobs = max(round(days * DAY_STEPS / steps), 1)
     for index in range(jobs):
         kind = list(STRESS)[index % len(STRESS)]
         rng_seed = _seed(seed, ranks, 1000 + index)
@@ -113,7 +113,8 @@ def _without_a_replica(topology: Topology) -> Topology:
     lost = next(
         n
         for n in range(1, topology.data)
-        if (topology.data - n) * topology.tensor * topology.pipeline % topology.ranks_per_device == 0
+        if (topology.data - n) * topology.tensor * topology.pipeline % topology.ranks_per_device
+        == 0
     )
     smaller = replace(topology, data=topology.data - lost)
     per_node = np.gcd(smaller.ranks, topology.ranks_per_node)

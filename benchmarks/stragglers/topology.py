@@ -46,7 +46,7 @@ class Topology:
 
     @cached_property
     def tensor_group(self) -> Ints:
-        """Index of the tensor-parallel group, `stage × data + replica`."""
+        """Index of the tensor-parallel group, `stage x data + replica`."""
         return (np.arange(self.ranks) // self.tensor).astype(np.int32)
 
     @cached_property

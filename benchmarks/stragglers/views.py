@@ -63,7 +63,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class _Node:
-    """What the nodes know, for a block of steps: matrices steps × ranks."""
+    """What the nodes know, for a block of steps: matrices steps by ranks."""
 
     ecc: Matrix
     unhealthy: Matrix
@@ -177,7 +177,7 @@ def _hook_missing(job: Job, block: slice) -> NDArray[np.bool_]:
     at = np.arange(block.start, block.stop)
     for event in job.spec.benign:
         if event.kind == "hook missing":
-            gone[np.ix_((at >= event.first) & (at <= event.last), event.ranks)] = True
+            gone[np.ix_((at >= event.first) & (at <= event.last), np.array(event.ranks))] = True
     return gone
 
 
@@ -191,10 +191,10 @@ def _shortest(job: Job, block: slice, rng: np.random.Generator) -> Matrix:
     moved = np.full(shape, SHORTEST_COLLECTIVE_S, np.float32)
     for fault, rows, strength in _active(job, block):
         if fault.cls == "network":
-            moved[np.ix_(rows, fault.ranks)] *= 1 + strength[:, None]
+            moved[np.ix_(rows, fault.members)] *= 1 + strength[:, None]
     groups = moved.reshape(shape[0], -1, topology.tensor)
     moved = np.repeat(groups.max(axis=2), topology.tensor, axis=1)
-    moved *= 1 + np.float32(0.05) * np.abs(rng.standard_normal(shape, np.float32))
+    moved *= 1 + np.float32(0.05) * np.abs(rng.standard_normal(shape, dtype=np.float32))
     waits = job.collective[block]
     moved += (waits - waits.min(axis=1, keepdims=True)) / COLLECTIVES_PER_STEP
     return moved
@@ -206,7 +206,7 @@ def _nodes(job: Job, block: slice, rng: np.random.Generator) -> _Node:
     shape = (block.stop - block.start, topology.ranks)
     normal = rng.standard_normal((shape[0], topology.ranks // topology.ranks_per_device))
     power = (0.70 + 0.03 * normal.astype(np.float32))[:, topology.device]
-    noise = rng.standard_exponential(shape, np.float32)
+    noise: Matrix = rng.standard_exponential(shape, dtype=np.float32)
     seen = _Node(
         ecc=np.zeros(shape, np.float32),
         unhealthy=np.zeros(shape, np.float32),
@@ -223,7 +223,7 @@ def _nodes(job: Job, block: slice, rng: np.random.Generator) -> _Node:
     return seen
 
 
-def _evidence(  # noqa: PLR0913 - one argument a thing that counters follow
+def _evidence(
     fault: Fault,
     rows: NDArray[np.int64],
     strength: Row,
@@ -233,7 +233,7 @@ def _evidence(  # noqa: PLR0913 - one argument a thing that counters follow
 ) -> None:
     """Lay what a fault does to the counters over the healthy ones."""
     topology = job.spec.topology
-    where = np.ix_(rows, fault.ranks)
+    where = np.ix_(rows, fault.members)
     if fault.cls == "host":
         typical = float(np.median(job.busy))
         seen.host_gap[where] += np.float32(typical) * strength[:, None]
@@ -243,13 +243,13 @@ def _evidence(  # noqa: PLR0913 - one argument a thing that counters follow
     devices = sorted({int(topology.device[rank]) for rank in fault.ranks})
     nodes = sorted({int(topology.node[rank]) for rank in fault.ranks})
     if fault.cls == "chip":
-        where = np.ix_(rows, [rank for d in devices for rank in topology.on_device(d)])
+        where = np.ix_(rows, np.isin(topology.device, devices).nonzero()[0])
         seen.ecc[where] += rng.poisson(3, len(rows))[:, None]
     elif fault.cls == "throttled":
-        where = np.ix_(rows, [rank for d in devices for rank in topology.on_device(d)])
+        where = np.ix_(rows, np.isin(topology.device, devices).nonzero()[0])
         seen.power[where] = rng.uniform(0.96, 0.99, len(rows))[:, None]
     elif fault.cls == "network":
-        where = np.ix_(rows, [rank for n in nodes for rank in topology.on_node(n)])
+        where = np.ix_(rows, np.isin(topology.node, nodes).nonzero()[0])
         seen.fabric[where] += rng.poisson(2, len(rows))[:, None]
 
 

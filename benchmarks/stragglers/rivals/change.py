@@ -84,7 +84,7 @@ def change_points(values: Floats) -> NDArray[np.bool_]:
 
 
 def _log_student(value: float, mean: Floats, kappa: Floats, alpha: Floats, beta: Floats) -> Floats:
-    """Log density of the next value for each run length: Student t with 2α degrees."""
+    """Log density of the next value for each run length: Student t with 2 alpha degrees."""
     scale = beta * (kappa + 1) / (alpha * kappa)
     index = np.rint(2 * (alpha - PRIOR_ALPHA)).astype(int)
     size = np.minimum(index, LONGEST)

@@ -39,12 +39,12 @@ def note() -> str:
 
 
 def relative(job: Job) -> Matrix:
-    """1 − relative score, per report."""
+    """1 - relative score, per report."""
     medians = windowed(job)
-    best = np.repeat(medians.min(axis=1, keepdims=True), medians.shape[1], axis=1)
+    best: Matrix = np.repeat(medians.min(axis=1, keepdims=True), medians.shape[1], axis=1)
     reporting = package()
     if reporting is None:
-        return held(1 - best / medians, len(job.busy))
+        return held((1 - best / medians).astype(np.float32), len(job.busy))
     generator = reporting.ReportGenerator(["relative_perf_scores"])
     rows = [
         _scored(generator._compute_sections_perf_scores(_summaries(reporting, row), _named(least)))  # noqa: SLF001 - its public entry needs one process a rank
@@ -54,11 +54,12 @@ def relative(job: Job) -> Matrix:
 
 
 def individual(job: Job) -> Matrix:
-    """1 − individual score, per report."""
+    """1 - individual score, per report."""
     medians = windowed(job)
     reporting = package()
     if reporting is None:
-        return held(1 - np.minimum.accumulate(medians, axis=0) / medians, len(job.busy))
+        own = 1 - np.minimum.accumulate(medians, axis=0) / medians
+        return held(own.astype(np.float32), len(job.busy))
     generator = reporting.ReportGenerator(["individual_perf_scores"], gather_on_rank0=False)
     rows = []
     for row in medians:

@@ -16,7 +16,7 @@ LONG = 100
 
 
 def windowed(job: Job, window: int = WINDOW) -> Matrix:
-    """Medians of whole windows, windows × ranks."""
+    """Medians of whole windows, windows x ranks."""
     whole = len(job.busy) // window
     cut = job.busy[: whole * window].reshape(whole, window, -1)
     middles: Matrix = np.median(cut, axis=1)
@@ -24,7 +24,7 @@ def windowed(job: Job, window: int = WINDOW) -> Matrix:
 
 
 def held(scores: Matrix, steps: int, window: int = WINDOW) -> Matrix:
-    """Scores of whole windows, known at a window's end and until the next: steps × ranks."""
+    """Scores of whole windows, known at a window's end and until the next: steps by ranks."""
     spread = np.full((steps, scores.shape[1]), -np.inf, np.float32)
     for index, row in enumerate(scores):
         end = (index + 1) * window - 1
@@ -52,12 +52,14 @@ def minder(job: Job) -> Matrix:
 
 
 def _summed_distances(values: Matrix) -> Matrix:
-    """Σ_j |x_i − x_j| for each i, by sorting."""
+    """Σ_j |x_i - x_j| for each i, by sorting."""
     order = np.argsort(values)
     ranked = values[order].astype(np.float64)
     below = np.concatenate(([0.0], np.cumsum(ranked)))
     place = np.arange(len(ranked))
-    total = ranked * place - below[:-1] + (below[-1] - below[1:]) - ranked * (len(ranked) - 1 - place)
+    total = (
+        ranked * place - below[:-1] + (below[-1] - below[1:]) - ranked * (len(ranked) - 1 - place)
+    )
     result = np.empty(len(values), np.float32)
     result[order] = total
     return result

@@ -1,0 +1,151 @@
+"""Onset detection on one residual a rank: capped CUSUM, confirmation, persistence, episodes."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from neuron_observer.stragglers.robust import medians, threshold
+
+if TYPE_CHECKING:
+    from neuron_observer.stragglers.columns import Bytes, Floats, Ints, Mask
+    from neuron_observer.stragglers.parameters import Parameters
+
+
+class Tier(IntEnum):
+    """How far a rank's slowdown is established."""
+
+    NONE = 0
+    NOTICE = 1  # info
+    WARNING = 2
+    CRITICAL = 3
+
+
+class Channel:
+    """The CUSUM and the open episode of every rank, as arrays.
+
+    `residual` is `(N,)`: log ratio to what the rank should take, NaN where it is not known;
+    such a rank stands still. `effect` is the smallest residual looked for.
+    """
+
+    def __init__(self, size: int, parameters: Parameters, effect: float) -> None:
+        self._p = parameters
+        self.effect = effect
+        self.tier: Bytes = np.zeros(size, dtype=np.uint8)
+        self.onset: Ints = np.zeros(size, dtype=np.int64)  # step at which the sum left zero
+        self.since: Floats = np.zeros(size)  # wall clock of the onset
+        self.warned: Floats = np.full(size, np.nan)  # wall clock at which the warning came
+        self.last: Ints = np.zeros(size, dtype=np.int64)  # last slow step
+        self.peak: Bytes = np.zeros(size, dtype=np.uint8)  # highest tier of the episode
+        self.slow: Ints = np.zeros(size, dtype=np.int64)  # slow steps since the onset
+        self._slow_total: Floats = np.zeros(size)  # sum of their residuals
+        self.steps: Ints = np.zeros(size, dtype=np.int64)  # steps since the onset
+        self._sum: Floats = np.zeros(size)
+        self._quiet: Ints = np.zeros(size, dtype=np.int64)
+        self._run: Ints = np.zeros(size, dtype=np.int64)  # steps since the last normal one
+        self._seen: Ints = np.zeros(size, dtype=np.int64)
+        self._recent: Floats = np.full((parameters.window, size), np.nan)
+        self._above: Mask = np.zeros((2 * parameters.persist_of, size), dtype=np.bool_)
+        self._row = np.arange(size)
+
+    def clear(self, rows: Mask) -> None:
+        """Forget all about these ranks."""
+        for array in (self.tier, self._sum, self._quiet, self._run, self._seen, self.slow):
+            array[rows] = 0
+        self._recent[:, rows] = np.nan
+        self._above[:, rows] = False
+        self.warned[rows] = np.nan
+
+    def level(self, rows: Ints, window: int) -> Floats:
+        """The median residual of these ranks over their last `window` updates."""
+        back = np.arange(1, min(window, len(self._recent)) + 1)[:, None]
+        return medians(self._recent[(self._seen[rows] - back) % len(self._recent), rows])
+
+    def windowed(self) -> Floats:
+        """The median residual of every rank over the whole window, `(N,)`."""
+        return medians(self._recent)
+
+    def excess(self, rows: Ints) -> Floats:
+        """The mean residual of these ranks' slow steps."""
+        return np.asarray(self._slow_total[rows] / np.maximum(self.slow[rows], 1))
+
+    def raise_to(self, tier: Tier, rows: Ints) -> None:
+        """Give these ranks a higher tier."""
+        self.tier[rows] = tier
+        self.peak[rows] = np.maximum(self.peak[rows], tier)
+
+    def record(self, step: int, residual: Floats) -> None:
+        """Remember one update."""
+        known = np.isfinite(residual)
+        rows = self._row[known]
+        values = residual[known]
+        seen = self._seen[rows]
+        self._recent[seen % len(self._recent), rows] = values
+        above = values > self._p.gate * self.effect
+        self._above[seen % len(self._above), rows] = above
+        self._run[rows] = np.where(values < self._p.normal * self.effect, 0, self._run[rows] + 1)
+        self._seen[rows] += 1
+        self.last[rows[above]] = step
+        self.slow[rows] += above
+        self._slow_total[rows] += np.where(above, values, 0.0)
+        self.steps[rows] += 1
+
+    def judge(self, step: int, at: float, score: Floats, sigma: float, run_length: float) -> Mask:
+        """Move the sums by one score a rank (NaN stands still) and open or close episodes.
+
+        `run_length` is the mean number of scores between false alarms, over one rank. Gives the
+        ranks whose episode ended; their figures stay until the next one.
+        """
+        k = self.effect / (2 * sigma)
+        h = threshold(k, run_length, self._p.least_h)
+        move = np.minimum(score / sigma - k, h / self._p.steps_to_notice)
+        known = np.isfinite(score)
+        total = np.clip(self._sum + np.where(known, move, 0.0), 0.0, 1.25 * h)
+        starts = known & (total > 0) & (self._sum == 0) & (self.tier == Tier.NONE)
+        self._sum = total
+        if starts.any():
+            self.onset[starts] = step
+            self.since[starts] = at
+            self.steps[starts] = 1
+            slow = score[starts] > self._p.gate * self.effect
+            self.slow[starts] = slow
+            self._slow_total[starts] = np.where(slow, score[starts], 0.0)
+        alarms = np.flatnonzero((total >= h) & (self.tier == Tier.NONE))
+        if alarms.size:
+            self._open(alarms, sigma)
+        return self._close(known & (total < h / 4))
+
+    def _open(self, rows: Ints, sigma: float) -> None:
+        noisy = sigma > self._p.noisy_above
+        window = self._p.steps_to_notice_noisy if noisy else self._p.steps_to_notice
+        sure = self.level(rows, window) > self._p.gate * self.effect
+        self.peak[rows[sure]] = 0
+        self.raise_to(Tier.NOTICE, rows[sure])
+        self._quiet[rows[sure]] = 0
+
+    def _close(self, low: Mask) -> Mask:
+        self._quiet = np.where(low, self._quiet + 1, 0)
+        ended = (self.tier > Tier.NONE) & (self._quiet >= self._p.clear)
+        self.tier[ended] = Tier.NONE
+        self.warned[ended] = np.nan
+        return ended
+
+    def persist(self, at: float) -> None:
+        """Raise notices to warnings where k of the last m updates were slow.
+
+        Two bursts side by side can fill k of m as well; so the run must not have come back
+        to normal between, or k of m must hold over twice the time.
+        """
+        rows = np.flatnonzero(self.tier == Tier.NOTICE)
+        if not rows.size:
+            return
+        m = self._p.persist_of
+        back = np.arange(1, 2 * m + 1)[:, None]
+        above = self._above[(self._seen[rows] - back) % (2 * m), rows]
+        once = above[:m].sum(axis=0) >= self._p.persist
+        twice = above.sum(axis=0) >= 2 * self._p.persist
+        raised = rows[once & (twice | (self._run[rows] >= self._p.persist))]
+        self.raise_to(Tier.WARNING, raised)
+        self.warned[raised] = at

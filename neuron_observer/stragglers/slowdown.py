@@ -1,0 +1,112 @@
+"""Stage A: is the job slower than it was? Needs the step period of any one rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, isfinite, log
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from neuron_observer.stragglers.robust import MAD_TO_SIGMA, median
+
+if TYPE_CHECKING:
+    from neuron_observer.stragglers.columns import Floats
+    from neuron_observer.stragglers.parameters import Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Slowdown:
+    """The job is slower: since when, and how long a step took before and takes now (seconds)."""
+
+    first_step: int
+    since: float  # wall clock
+    before: float
+    now: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long a step takes."""
+        return self.now / self.before
+
+
+class JobSlowdown:
+    """A one-sided CUSUM on the log period, verified: ≥ 1.10× over ≥ 10 periods.
+
+    Pauses (checkpoint, evaluation: more than 3× the usual) are left out, but only as long as
+    they are short: slowness that stays is no pause.
+    """
+
+    def __init__(self, parameters: Parameters) -> None:
+        self._p = parameters
+        self._good: Floats = np.full(parameters.period_window, np.nan)
+        self._count = 0
+        self._sum = 0.0
+        self._pending: list[float] = []  # log periods since the sum left zero
+        self._onset = (0, 0.0)
+        self._recent: list[float] = []
+        self.pauses = 0  # in a row
+        self.current: Slowdown | None = None
+
+    @property
+    def usual(self) -> float:
+        """The usual period in seconds; NaN until ten are known."""
+        return exp(median(self._good)) if self._count >= self._p.slowdown_periods else float("nan")
+
+    def is_pause(self, period: float) -> bool:
+        """Whether a period is that of a pause; not the fourth in a row."""
+        usual = self.current.now if self.current else self.usual
+        long = isfinite(period) and period > self._p.pause * usual
+        self.pauses = self.pauses + 1 if long else 0
+        return long and self.pauses < self._p.steps_to_notice
+
+    def update(self, step: int, at: float, period: float) -> Slowdown | None:
+        """Take one good period; gives the slowdown while there is one."""
+        if not isfinite(period) or period <= 0:
+            return self.current
+        value = log(period)
+        if self._count < 2 * self._p.slowdown_periods:
+            self._learn(value)
+            return None
+        centre = median(self._good)
+        sigma = max(self._p.sigma_floor, MAD_TO_SIGMA * median(np.abs(self._good - centre)))
+        if self.current is not None:
+            return self._follow(value, centre)
+        self._accumulate(step, at, value, (value - centre) / sigma)
+        if self._sum == 0:
+            self._learn(value)
+        return self._verify(centre)
+
+    def _learn(self, value: float) -> None:
+        self._good[self._count % len(self._good)] = value
+        self._count += 1
+
+    def _accumulate(self, step: int, at: float, value: float, score: float) -> None:
+        if self._sum == 0:
+            self._pending, self._onset = [], (step, at)
+        self._sum = min(max(0.0, self._sum + min(max(score, -4.0), 4.0) - 1.0), 40.0)
+        self._pending.append(value)
+
+    def _verify(self, centre: float) -> Slowdown | None:
+        least = self._p.slowdown_periods
+        if self._sum < self._p.least_h or len(self._pending) < least:
+            return None
+        now = median(np.array(self._pending[-least:]))
+        if now - centre >= log(self._p.slowdown):
+            self.current = Slowdown(*self._onset, exp(centre), exp(now))
+            self._recent = self._pending[-least:]
+        elif len(self._pending) >= 10 * least:  # slower, but not enough to tell: the new usual
+            for old in self._pending:
+                self._learn(old)
+            self._sum = 0.0
+        return self.current
+
+    def _follow(self, value: float, centre: float) -> Slowdown | None:
+        self._recent = [*self._recent, value][-self._p.slowdown_periods :]
+        now = median(np.array(self._recent))
+        if now - centre < log(self._p.slowdown) / 2:
+            self.current, self._sum = None, 0.0
+        elif self.current is not None:
+            first = self.current
+            self.current = Slowdown(first.first_step, first.since, first.before, exp(now))
+        return self.current

@@ -184,7 +184,8 @@ def _hook_missing(job: Job, block: slice) -> NDArray[np.bool_]:
 def _shortest(job: Job, block: slice, rng: np.random.Generator) -> Matrix:
     """The shortest collective of each rank: its transfer, and its part of the waiting.
 
-    All ranks of a tensor group move data together, so they share the slowest link among them.
+    All ranks of a tensor group move data together, so they share the slowest link among them, and
+    the last of them to come does not wait. Without tensor groups the stage is the group.
     """
     topology = job.spec.topology
     shape = (block.stop - block.start, topology.ranks)
@@ -195,8 +196,10 @@ def _shortest(job: Job, block: slice, rng: np.random.Generator) -> Matrix:
     groups = moved.reshape(shape[0], -1, topology.tensor)
     moved = np.repeat(groups.max(axis=2), topology.tensor, axis=1)
     moved *= 1 + np.float32(0.05) * np.abs(rng.standard_normal(shape, dtype=np.float32))
-    waits = job.collective[block]
-    moved += (waits - waits.min(axis=1, keepdims=True)) / COLLECTIVES_PER_STEP
+    members = topology.tensor if topology.tensor > 1 else topology.data
+    waits = job.collective[block].reshape(shape[0], -1, members)
+    waits = waits - waits.min(axis=2, keepdims=True)
+    moved += waits.reshape(shape) / np.float32(COLLECTIVES_PER_STEP)
     return moved
 
 

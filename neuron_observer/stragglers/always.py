@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from neuron_observer.stragglers.parameters import Parameters
 
 
-def always_slow(
-    levels: Floats, topology: Topology, parameters: Parameters
-) -> tuple[Floats, str]:
-    """Log ratio of each rank's usual level to its role's on *other* nodes, NaN where it is not slow.
+def always_slow(levels: Floats, topology: Topology, parameters: Parameters) -> tuple[Floats, str]:
+    """Log ratio of each rank's level to its role's on *other* nodes; NaN where it is not slow.
 
     Other nodes, because a slow node can hold half of a role. Needs five ranks of the role on
     three nodes; the second value says why nothing could be decided, or is empty. The spread

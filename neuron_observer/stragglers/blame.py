@@ -88,7 +88,9 @@ class Blame:
         young = int(channel.steps[rows].max()) < self._p.persist  # the means still move
         agreement = Agreement.UNKNOWN if closed or young else self._agreement(rows, seconds)
         cost = None if closed else self._cost(rows, seconds, period)
-        return self._suspect(channel, cluster, reason, ratio, (cost, period, agreement), closed)
+        return self._suspect(
+            channel, cluster, reason, ratio, (cost, period, agreement), closed=closed
+        )
 
     def slow_input(
         self, channel: Channel, cluster: Cluster, period: float, *, closed: bool = False
@@ -100,7 +102,7 @@ class Blame:
         reason = Reason(Kind.INPUT, (basis,), ("busy time",))
         cost = None if closed else share
         facts = (cost, period, Agreement.UNKNOWN)
-        return self._suspect(channel, cluster, reason, 1 + share, facts, closed)
+        return self._suspect(channel, cluster, reason, 1 + share, facts, closed=closed)
 
     def always(self, ratio: Floats, step: int, at: float) -> list[Suspect]:
         """Suspects for ranks whose usual level is high; NaN is a rank that is not."""
@@ -123,14 +125,15 @@ class Blame:
             for cluster in self._scopes.clusters(np.isfinite(ratio))
         ]
 
-    def _suspect(  # noqa: PLR0913, PLR0917 - gathers what the others found
+    def _suspect(
         self,
         channel: Channel,
         cluster: Cluster,
         reason: Reason,
         ratio: float,
         facts: tuple[float | None, float, Agreement],
-        closed: bool,  # noqa: FBT001 - private
+        *,
+        closed: bool,
     ) -> Suspect:
         rows = np.array(cluster.rows)
         cost, period, agreement = facts

@@ -117,7 +117,7 @@ class Topology:
     core: Ints | None = None
 
     @classmethod
-    def of(  # noqa: PLR0913 - one argument a column
+    def of(
         cls,
         ranks: Iterable[int],
         *,
@@ -173,7 +173,7 @@ class SideColumns:
     host_wait: Floats | None = None  # s ready to run but not running: run queue, D state, throttled
     ecc: Floats | None = None  # corrected and repairable HBM ECC events
     unhealthy: Floats | None = None  # 1 where unhealthy_components is not empty
-    power: Floats | None = None  # share of maximum power, 0–1
+    power: Floats | None = None  # share of maximum power, 0-1
     fabric_events: Floats | None = None  # EFA retransmit time-outs, unresponsive, impaired remotes
 
 
@@ -182,7 +182,7 @@ class StepColumns:
     """One step of one job (or one scrape: medians of the last steps).
 
     `period` is the time from the end of the step before to the end of this one; NaN if unknown.
-    `busy` is the rank's own work: step − collectives − input. `wait` is the time inside
+    `busy` is the rank's own work: step - collectives - input. `wait` is the time inside
     collectives and point-to-point transfers, waiting for peers included. `transfer` is
     the shortest collective of the step on this rank. `input` is the time in `next(dataloader)`.
     `restart` is the restart count of the job: a change forgets everything.

@@ -14,8 +14,8 @@ import numpy as np
 from neuron_observer.stragglers.always import always_slow
 from neuron_observer.stragglers.blame import Blame, Seen
 from neuron_observer.stragglers.channel import Tier
-from neuron_observer.stragglers.columns import TimeSource, Times
-from neuron_observer.stragglers.hints import Hints
+from neuron_observer.stragglers.columns import Times, TimeSource
+from neuron_observer.stragglers.hints import NOTHING, Hints, Said, nobody
 from neuron_observer.stragglers.network import Transfers
 from neuron_observer.stragglers.parameters import ONLINE
 from neuron_observer.stragglers.residuals import TokenTerm
@@ -72,12 +72,12 @@ class Detector:
         self._last = columns.step
         seen = Seen(_known(columns.busy), _known(columns.wait), _known(columns.input))
         if columns.compiled or columns.pause or self._paused(columns, seen.busy):
-            self.assessment = self._assess(columns, ())
+            self.assessment = self._assess(columns, seen, ())
             return self.assessment
         self._slowdown.update(columns.step, columns.at, columns.period)
         self._sources(columns)
         closed = self._judge(columns, seen)
-        self.assessment = self._assess(columns, closed)
+        self.assessment = self._assess(columns, seen, closed)
         return self.assessment
 
     @property
@@ -110,9 +110,11 @@ class Detector:
 
     def _free(self) -> Mask:
         """The ranks that nothing is said against."""
-        return (self._busy.channel.tier == Tier.NONE) & (self._input.channel.tier == Tier.NONE)
+        flagged = np.maximum(self._busy.channel.tier, self._input.channel.tier)
+        return np.equal(flagged, Tier.NONE)
 
-    def _assess(self, columns: StepColumns, closed: tuple[Suspect, ...]) -> Assessment:
+    def _assess(self, columns: StepColumns, seen: Seen, closed: tuple[Suspect, ...]) -> Assessment:
+        """All that stands against somebody after this update."""
         busy = [
             self._blame.slow_busy(self._busy.channel, cluster, self.period)
             for cluster in self._blame.clusters(self._busy.channel)
@@ -126,30 +128,37 @@ class Detector:
             busy = []
         self._escalate(columns.at, busy)
         self._absorb(busy)
-        slower = self._slowdown.current
-        hints = self._hints.of(columns, self._transfers, self._busy, [*busy, *data], slower)
-        suspects = (*busy, *data, *hints.suspects, *self._always_slow(columns.at))
+        said = self._hint(columns.step, [*busy, *data], seen)
+        suspects = (*busy, *data, *said.suspects, *self._always_slow(columns.at))
         return Assessment(
             columns.step,
             columns.at,
-            self._busy.regime if columns.busy is not None else Regime.BLIND,
+            Regime.BLIND if seen.busy is None else self._busy.regime,
             self._busy.sigma,
             suspects,
             closed,
-            slower,
-            (*refusals, *hints.refusals, *_unsure(busy)),
+            self._slowdown.current,
+            (*refusals, *said.refusals, *_unsure(busy)),
         )
+
+    def _hint(self, step: int, known: list[Suspect], seen: Seen) -> Said:
+        """What is said beyond the ranks' own times, and why nobody is named."""
+        slower = self._slowdown.current
+        said = NOTHING if known else self._hints.network(self._transfers, self._busy, seen.busy)
+        if slower is None or said.suspects or any(s.tier >= Tier.WARNING for s in known):
+            return said
+        counted = self._hints.counters(slower, step)
+        why = () if counted else (*said.refusals, nobody(self._busy, seen.busy))
+        return Said(counted, why)
 
     def _too_few(self) -> tuple[str, ...]:
         """Why nobody is named although ranks are slower than their own past."""
         size = self.topology.size
         flagged = int((self._busy.channel.tier > Tier.NONE).sum())
-        if size < self._p.least_ranks and flagged * 2 > size:
-            return (
-                f"{flagged} of {size} ranks are slower than their own past: with so few ranks "
-                "a change of the work and a fault look the same",
-            )
-        return ()
+        if size >= self._p.least_ranks or flagged * 2 <= size:
+            return ()
+        slower = f"{flagged} of {size} ranks are slower than their own past"
+        return (f"{slower}: with so few ranks a change of the work and a fault look the same",)
 
     def _escalate(self, at: float, suspects: list[Suspect]) -> None:
         """Warnings that last and cost the job become critical."""

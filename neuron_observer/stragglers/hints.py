@@ -10,7 +10,7 @@ from neuron_observer.stragglers.channel import Tier
 from neuron_observer.stragglers.suspects import Kind, Regime, Scope, Suspect
 
 if TYPE_CHECKING:
-    from neuron_observer.stragglers.columns import Floats, Ints, Labels, StepColumns, Topology
+    from neuron_observer.stragglers.columns import Floats, Ints, Labels, Topology
     from neuron_observer.stragglers.kinds import Kinds
     from neuron_observer.stragglers.network import Transfers
     from neuron_observer.stragglers.parameters import Parameters
@@ -25,6 +25,17 @@ class Said(NamedTuple):
     refusals: tuple[str, ...]
 
 
+class Place(NamedTuple):
+    """Where slow transfers are."""
+
+    scope: Scope
+    rows: Ints
+    group: str
+
+
+NOTHING = Said([], ())
+
+
 class Hints:
     """Looks at transfers and hardware counters of one job."""
 
@@ -34,84 +45,87 @@ class Hints:
         self._kinds = kinds
         self._all: Ints = np.arange(topology.size)
 
-    def of(
-        self,
-        columns: StepColumns,
-        transfers: Transfers,
-        busy: Signal,
-        known: list[Suspect],
-        slower: Slowdown | None,
-    ) -> Said:
-        """Suspects beyond `known`, and why nobody (more) is named."""
-        found: list[Suspect] = []
-        refusals: tuple[str, ...] = ()
-        if not known:
-            slow = transfers.slow()
-            if slow.size:
-                found, refusals = self._network(columns, transfers, busy, slow)
-            if not found and slower is not None:
-                found = self._counters(slower, columns.step)
-        if slower is not None and not found and not any(s.tier >= Tier.WARNING for s in known):
-            refusals = (*refusals, self._nobody(columns, busy))
-        return Said(found, refusals)
+    def network(self, transfers: Transfers, busy: Signal, seconds: Floats | None) -> Said:
+        """Slow transfers, unless a rank that comes late, seen or unseen, explains them.
 
-    def _network(
-        self, columns: StepColumns, transfers: Transfers, busy: Signal, slow: Ints
-    ) -> Said:
-        """Slow transfers, unless a rank's own lateness, or one that is not observed, explains it."""
+        `seconds` are the busy times of this update: without them a late rank and a slow
+        transfer look the same.
+        """
+        slow = transfers.slow()
+        if seconds is None or not slow.size:
+            return NOTHING
         excess = transfers.excess(slow)
-        if columns.busy is not None:
-            late = busy.lateness(columns.busy.known())
-            if late >= self._p.kind_share * excess:
-                return Said([], ())
-            hidden = int(np.isnan(columns.busy.known()).sum())
-            if hidden:
-                return Said([], (f"transfers are slow, but {hidden} ranks are not observed: one of "
-                                 "them may come late",))
-        else:
-            return Said([], ())
-        rows = np.flatnonzero(np.isin(transfers.groups.codes, slow))
-        channel = transfers.channel
-        eventful = self._kinds.fabric(rows)
-        node = self._only(self._topology.node, eventful if eventful.size else rows)
-        scope, group = Scope.LINK, ", ".join(transfers.names[int(transfers.groups.labels[g])] for g in slow[:4])
-        if node is not None and (eventful.size or len(slow) < len(transfers.groups)):
-            scope, group = Scope.NODE, f"node {node}"
-            rows = eventful if eventful.size else rows
-        elif len(slow) >= self._p.scope_explains * len(transfers.groups):
-            scope, group = Scope.JOB, "fabric"
-        basis = [f"shortest collective +{excess:.3g} s and nobody computes longer"]
-        if eventful.size:
-            basis.append("EFA time-outs or dead remotes")
-        tier = Tier(int(channel.tier[slow].max()))
-        first = slow[int(channel.onset[slow].argmin())]
-        suspect = Suspect(
-            scope, Kind.NETWORK, tier, tuple(rows.tolist()),
-            tuple(self._topology.ranks[rows].tolist()),
-            int(channel.onset[first]), int(channel.last[slow].max()), int(channel.slow[slow].max()),
-            float(np.exp(np.median(channel.excess(slow)))), float(channel.since[first]),
-            basis=tuple(basis), excluded=("busy time", "input"), group=group,
-            hardware=bool(eventful.size),
-        )
-        return Said([suspect], ())
+        if busy.lateness(seconds) >= self._p.kind_share * excess:
+            return NOTHING
+        hidden = int(np.isnan(seconds).sum())
+        if hidden:
+            return Said(
+                [], (f"transfers are slow, but {hidden} ranks that nobody sees may be late",)
+            )
+        return Said([self._slow_transfers(transfers, slow, excess)], ())
 
-    def _counters(self, slower: Slowdown, step: int) -> list[Suspect]:
+    def _slow_transfers(self, transfers: Transfers, slow: Ints, excess: float) -> Suspect:
+        channel = transfers.channel
+        place = self._place(transfers, slow)
+        eventful = self._kinds.fabric(place.rows).size > 0
+        events = ("EFA time-outs or dead remotes",) if eventful else ()
+        first = slow[int(channel.onset[slow].argmin())]
+        return Suspect(
+            scope=place.scope,
+            kind=Kind.NETWORK,
+            tier=Tier(int(channel.tier[slow].max())),
+            rows=tuple(place.rows.tolist()),
+            ranks=tuple(self._topology.ranks[place.rows].tolist()),
+            first_step=int(channel.onset[first]),
+            last_step=int(channel.last[slow].max()),
+            slow_steps=int(channel.slow[slow].max()),
+            ratio=float(np.exp(np.median(channel.excess(slow)))),
+            since=float(channel.since[first]),
+            basis=(f"shortest collective +{excess:.3g} s and nobody computes longer", *events),
+            excluded=("busy time", "input"),
+            group=place.group,
+            hardware=eventful,
+        )
+
+    def _place(self, transfers: Transfers, slow: Ints) -> Place:
+        """The node that EFA counters or groups single out; else the groups; else the fabric."""
+        rows = np.flatnonzero(np.isin(transfers.groups.codes, slow))
+        eventful = self._kinds.fabric(rows)
+        partly = len(slow) < self._p.scope_explains * len(transfers.groups)
+        witnesses = eventful if eventful.size or not partly else rows
+        node = self._only(self._topology.node, witnesses)
+        if node is not None:
+            return Place(Scope.NODE, witnesses, f"node {node}")
+        if not partly:
+            return Place(Scope.JOB, rows, "fabric")
+        names = [transfers.names[int(transfers.groups.labels[group])] for group in slow]
+        return Place(Scope.LINK, rows, f"group {', '.join(names)}")
+
+    def counters(self, slower: Slowdown, step: int) -> list[Suspect]:
         """The one device, or node, whose hardware counters began to move as the job slowed."""
         chips, fabric = self._kinds.chips(self._all), self._kinds.fabric(self._all)
-        device = self._only(self._topology.device, chips)
-        node = self._only(self._topology.node, fabric)
-        if device is not None:
-            return [self._counted(Scope.DEVICE, Kind.CHIP, chips, f"device {device}", slower, step)]
-        if node is not None:
-            return [self._counted(Scope.NODE, Kind.NETWORK, fabric, f"node {node}", slower, step)]
+        if self._only(self._topology.device, chips) is not None:
+            return [self._counted(Scope.DEVICE, Kind.CHIP, chips, slower, step)]
+        if self._only(self._topology.node, fabric) is not None:
+            return [self._counted(Scope.NODE, Kind.NETWORK, fabric, slower, step)]
         return []
 
-    def _counted(self, scope, kind, rows, group, slower, step) -> Suspect:
+    def _counted(
+        self, scope: Scope, kind: Kind, rows: Ints, slower: Slowdown, step: int
+    ) -> Suspect:
         return Suspect(
-            scope, kind, Tier.WARNING, tuple(rows.tolist()), tuple(self._topology.ranks[rows].tolist()),
-            slower.first_step, step, step - slower.first_step + 1, slower.ratio, slower.since,
+            scope=scope,
+            kind=kind,
+            tier=Tier.WARNING,
+            rows=tuple(rows.tolist()),
+            ranks=tuple(self._topology.ranks[rows].tolist()),
+            first_step=slower.first_step,
+            last_step=step,
+            slow_steps=step - slower.first_step + 1,
+            ratio=slower.ratio,
+            since=slower.since,
             basis=("the job slowed as these hardware counters began to move",),
-            group=group, hardware=True,
+            hardware=True,
         )
 
     @staticmethod
@@ -122,12 +136,14 @@ class Hints:
         codes = np.unique(labels.codes[rows])
         return labels.names[int(codes[0])] if len(codes) == 1 and codes[0] >= 0 else None
 
-    def _nobody(self, columns: StepColumns, busy: Signal) -> str:
-        if columns.busy is None or not np.isfinite(columns.busy.known()).any():
-            return "no rank reports its own busy time: install the hook, or take device events"
-        if busy.regime is Regime.LEARNING:
-            return "the ranks' own baselines are not complete yet"
-        hidden = int(np.isnan(columns.busy.known()).sum())
-        if hidden:
-            return f"{hidden} ranks do not report; none of the others became slower than its peers"
-        return "all ranks became slower alike: the work, shared storage, the fabric or the program"
+
+def nobody(busy: Signal, seconds: Floats | None) -> str:
+    """Why nobody is named although the job is slower."""
+    if seconds is None:
+        return "no rank reports its own busy time: install the hook, or take device events"
+    if busy.regime is Regime.LEARNING:
+        return "the ranks' own baselines are not complete yet"
+    hidden = int(np.isnan(seconds).sum())
+    if hidden:
+        return f"{hidden} ranks do not report, and none of the others became slower than its peers"
+    return "all ranks became slower alike: the work, shared storage, the fabric or the program"

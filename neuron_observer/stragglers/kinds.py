@@ -37,14 +37,19 @@ class Trend:
     def add(self, values: Floats, free: Mask) -> None:
         """Take one update; `free` are the ranks that are not slow."""
         known = np.isfinite(values)
-        for mean, weight, rows in ((self.now, FAST, known), (self.usual, SLOW, known & free)):
-            fresh = np.isnan(mean)
-            mean += np.where(rows & ~fresh, weight * (values - mean), 0.0)
-            mean[rows & fresh] = values[rows & fresh]
+        _mix(self.now, values, FAST, known)
+        _mix(self.usual, values, SLOW, known & free)
 
     def rise(self, rows: Ints) -> float:
         """Median rise of these ranks over their usual; NaN if not known."""
         return median(self.now[rows] - self.usual[rows])
+
+
+def _mix(mean: Floats, values: Floats, weight: float, rows: Mask) -> None:
+    """Move the mean of these ranks towards their value; the first value is the mean."""
+    fresh = np.isnan(mean) & rows
+    mean += np.where(rows & ~fresh, weight * (values - mean), 0.0)
+    mean[fresh] = values[fresh]
 
 
 class Kinds:
@@ -137,7 +142,7 @@ class Kinds:
 
 
 def _jumped(trend: Trend, rows: Ints) -> Mask:
-    """Rows whose count an update is well above its usual: 3× and at least one in ten updates."""
+    """Rows whose count an update is well above its usual: 3x and at least one in ten updates."""
     now, usual = trend.now[rows], np.nan_to_num(trend.usual[rows])
     with np.errstate(invalid="ignore"):
         return np.asarray((now > 3 * usual) & (now - usual > 0.1))

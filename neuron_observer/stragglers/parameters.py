@@ -18,20 +18,24 @@ class Parameters:
     # effect and noise
     effect: float = 0.05  # δ, smallest slowdown looked for (ratio) [P]; Holmes' limit is about 0.04
     effect_noisy: float = 0.20  # δ where noise cannot be removed [P]
-    noisy_above: float = 0.03  # σ above which single steps say nothing [P]
-    sigma_floor: float = 0.005  # smallest σ believed [P]; rank noise of [W] fixed shape is 0.3–0.5 %
+    noisy_above: float = 0.03  # sigma above which single steps say nothing [P]
+    sigma_floor: float = (
+        0.005  # smallest sigma believed [P]; rank noise of [W] fixed shape is 0.3-0.5 %
+    )
     gate: float = 0.8  # share of δ that a step must exceed to count as slow [P]
     normal: float = 0.4  # share of δ below which a step is back to normal [B]
     # own baseline and scale
     warm_up: int = 20  # updates dropped at the start: compilation, caches [P]
     baseline: int = 40  # good updates that make a rank's own baseline [P]
-    scale_window: int = 64  # updates in the running median of σ [P]
-    drift: float = 0.001  # the baseline follows by this many σ an update while nothing is open [B]
+    scale_window: int = 64  # updates in the running median of sigma [P]
+    drift: float = (
+        0.001  # the baseline follows by this many sigma an update while nothing is open [B]
+    )
     # alarms
-    false_alarms_a_day: float = 0.01  # α over all ranks of a job [P]; sets h by [S]
+    false_alarms_a_day: float = 0.01  # alpha over all ranks of a job [P]; sets h by [S]
     least_h: float = 4.0  # [P]
     steps_to_notice: int = 4  # cap h/4 an update: no fewer slow updates can alarm [P]
-    steps_to_notice_noisy: int = 8  # median that confirms where σ is high [P]
+    steps_to_notice_noisy: int = 8  # median that confirms where sigma is high [P]
     window: int = 16  # updates in the median of the noisy regime [P]
     stride: int = 4  # the noisy regime judges every fourth update [B]
     persist: int = 10  # k: slow updates … [P]; continuity is what lifts [M] from 0.757
@@ -46,7 +50,7 @@ class Parameters:
     polish: int = 2  # rounds of the two-way median polish [P]
     # a rank that was always slow
     always_every: float = 3600.0  # s [P]
-    always_slow: float = 0.10  # ratio − 1 [P]
+    always_slow: float = 0.10  # ratio - 1 [P]
     always_z: float = 4.0  # robust z against the spread between ranks [P]
     # job slowdown (stage A)
     slowdown: float = 1.10  # verified ratio of the period [G]
@@ -66,7 +70,7 @@ class Parameters:
     token_correlation: float = 0.5  # [W] calls sequence-length imbalance above 0.9, [P] 0.5
     agreement: float = 0.5  # share of the excess by which the culprit must wait less [P]
     # hangs
-    stall_periods: float = 10.0  # × p99 step period [P]
+    stall_periods: float = 10.0  # x p99 step period [P]
     stall_least: float = 60.0  # s [P]
     stall_most: float = 600.0  # s [P]
 

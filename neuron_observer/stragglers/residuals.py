@@ -1,6 +1,6 @@
 """From busy times to residuals: what is left when the workload's own ups and downs are removed.
 
-One-way: log busy − the job's median − the rank's own baseline. Enough where shapes are fixed;
+One-way: log busy - the job's median - the rank's own baseline. Enough where shapes are fixed;
 needs no topology. Two-way: minus the median of the role and the replica's share as well, where
 the data makes a replica's ranks slow together. Which one is used, the noise that is left decides.
 """
@@ -40,7 +40,7 @@ class Baseline:
         return ready
 
     def scale(self, rows: Mask) -> float:
-        """σ of these ranks' first values about their baseline."""
+        """Sigma of these ranks' first values about their baseline."""
         return sigma((self._first[:, rows] - self.value[rows]).ravel())
 
     def forget(self, rows: Mask) -> None:
@@ -56,7 +56,7 @@ class Baseline:
 
 
 class Scale:
-    """σ over all ranks: the running median of each update's robust scale, with a floor."""
+    """sigma over all ranks: the running median of each update's robust scale, with a floor."""
 
     def __init__(self, window: int, floor: float) -> None:
         self._floor = floor
@@ -74,7 +74,7 @@ class Scale:
 
 
 class TwoWay:
-    """Role × replica removal: Tukey's median polish with one slope a role.
+    """Role x replica removal: Tukey's median polish with one slope a role.
 
     A replica of two or three ranks has no median that a slow member does not move: there each
     rank is predicted from the others.

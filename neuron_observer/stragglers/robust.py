@@ -37,7 +37,7 @@ def _middle(ordered: Floats, counts: Ints) -> Floats:
 
 
 def sigma(residuals: Floats) -> float:
-    """1.4826 × the median absolute value; NaN of none."""
+    """1.4826 x the median absolute value; NaN of none."""
     return MAD_TO_SIGMA * median(np.abs(residuals))
 
 
@@ -88,6 +88,6 @@ class Groups:
 def threshold(k: float, run_length: float, least: float) -> float:
     """CUSUM threshold h for a mean run of `run_length` updates between false alarms.
 
-    Siegmund (1985): ARL₀ ≈ e^{2k(h + 1.166)} / (2k²), for reference value k in units of σ.
+    Siegmund (1985): ARL₀ ≈ e^{2k(h + 1.166)} / (2k²), for reference value k in units of sigma.
     """
     return max(least, log(max(2 * k * k * run_length, 1.0)) / (2 * k) - 1.166)

@@ -26,8 +26,8 @@ class Scopes:
     """Finds the smallest scope that explains the flagged ranks of each part.
 
     Work before machines: a whole stage, or a whole replica that spans nodes, is the workload. Then
-    nodes, devices and single ranks; a node is named only if no one device of it explains 90 % of its
-    slow ranks.
+    nodes, devices and single ranks; a node is named only if no one device of it explains 90 % of
+    its slow ranks.
     """
 
     def __init__(self, topology: Topology, parameters: Parameters) -> None:
@@ -90,9 +90,7 @@ class Scopes:
             rows = np.flatnonzero(left & (groups.codes == group))
             if len(rows) < 2 or (scope is Scope.NODE and self._one_device(rows)):
                 continue
-            found.append(
-                Cluster(scope, tuple(rows.tolist()), _named(name, labels, groups, group))
-            )
+            found.append(Cluster(scope, tuple(rows.tolist()), _named(name, labels, groups, group)))
             left[rows] = False
         return found
 

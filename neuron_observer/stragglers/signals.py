@@ -75,7 +75,9 @@ class Signal:
 
     def lateness(self, seconds: Floats) -> float:
         """The longest that a rank takes more than its usual, in seconds."""
-        late = seconds * (1 - np.exp(-self.channel.level(np.arange(len(seconds)), self._p.persist_of)))
+        late = seconds * (
+            1 - np.exp(-self.channel.level(np.arange(len(seconds)), self._p.persist_of))
+        )
         return float(np.nanmax(late, initial=0.0))
 
     def forget(self, rows: Mask) -> None:

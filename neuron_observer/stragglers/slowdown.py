@@ -31,9 +31,9 @@ class Slowdown:
 
 
 class JobSlowdown:
-    """A one-sided CUSUM on the log period, verified: ≥ 1.10× over ≥ 10 periods.
+    """A one-sided CUSUM on the log period, verified: ≥ 1.10x over ≥ 10 periods.
 
-    Pauses (checkpoint, evaluation: more than 3× the usual) are left out, but only as long as
+    Pauses (checkpoint, evaluation: more than 3x the usual) are left out, but only as long as
     they are short: slowness that stays is no pause.
     """
 

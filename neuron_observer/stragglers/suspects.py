@@ -49,7 +49,7 @@ class Regime(str, Enum):
 
     LEARNING = "learning"  # no baseline yet
     FIXED = "fixed"  # own baseline and the job's median
-    TWO_WAY = "two_way"  # role × replica as well
+    TWO_WAY = "two_way"  # role x replica as well
     NOISY = "noisy"  # it cannot be: windows only, notices only
     BLIND = "blind"  # no busy times
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.stragglers.job import simulate
 from benchmarks.stragglers.rivals import rivals
-from benchmarks.stragglers.scoring import belongs, episodes, figures, score
+from benchmarks.stragglers.scoring import SLACK_STEPS, chorus, episodes, figures, score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from benchmarks.stragglers.job import Job, Matrix, Spec
+    from benchmarks.stragglers.faults import Fault
+    from benchmarks.stragglers.job import Job, Matrix
     from benchmarks.stragglers.scoring import Alarm, Outcome
 
 RANK_KINDS = ("compute", "throttled", "chip", "host")
@@ -55,7 +55,7 @@ def outcome(job: Job, alarms: Sequence[Alarm]) -> Outcome:
     faults = job.spec.faults
     kept = [i for i, fault in enumerate(faults) if fault.cls in RANK_KINDS]
     other = [fault for fault in faults if fault.cls not in RANK_KINDS]
-    mine = [a for a in alarms if not any(belongs(a, fault) for fault in other)]
+    mine = [a for a in alarms if not any(_touches(a, fault) for fault in other)]
     return score(
         [faults[i] for i in kept],
         [job.affects(i) for i in kept],
@@ -66,34 +66,40 @@ def outcome(job: Job, alarms: Sequence[Alarm]) -> Outcome:
     )
 
 
-def compare(faulty: Sequence[Spec], calm: Sequence[Spec], allowed: int) -> Iterator[Row]:
-    """Two rows a rival: as published, then at no more than `allowed` false alarms on `calm`."""
-    quiet = [simulate(spec) for spec in calm]
-    lowest: dict[str, float] = {}
-    false: dict[str, int] = {}
-    for rival in rivals():
-        scores = [rival.score(job) for job in quiet]
-        false[rival.name] = _false(scores, rival.threshold)
-        lowest[rival.name] = _lowest(scores, allowed)
-    del quiet
-    published = [Row(r.name, r.note, r.threshold, calm_false=false[r.name]) for r in rivals()]
-    equal = [Row(r.name, "", lowest[r.name], calm_false=allowed) for r in rivals()]
-    for spec in faulty:
-        job = simulate(spec)
-        for rival, first, second in zip(rivals(), published, equal, strict=True):
-            scores_now = rival.score(job)
-            for row in (first, second):
-                row.outcomes.append(outcome(job, episodes(scores_now >= row.threshold)))
-    yield from (row for pair in zip(published, equal, strict=True) for row in pair)
+def _touches(alarm: Alarm, fault: Fault) -> bool:
+    in_time = fault.first <= alarm.raised <= fault.last + SLACK_STEPS
+    return in_time and (not alarm.ranks or not alarm.ranks.isdisjoint(fault.ranks))
+
+
+class Contest:
+    """All rivals on the jobs of one cell; `calm` and `allowed` set the second threshold of each."""
+
+    def __init__(self, calm: Sequence[Job], allowed: int) -> None:
+        self.published: list[Row] = []
+        self.equal: list[Row] = []
+        for rival in rivals():
+            scores = [rival.score(job) for job in calm]
+            false = _false(scores, rival.threshold)
+            self.published.append(Row(rival.name, rival.note, rival.threshold, calm_false=false))
+            level = max(_lowest(scores, allowed), rival.least)
+            self.equal.append(Row(rival.name, rival.note, level, calm_false=_false(scores, level)))
+
+    def enter(self, job: Job) -> None:
+        """Let every rival look at one job."""
+        for rival, *rows in zip(rivals(), self.published, self.equal, strict=True):
+            scores = rival.score(job)
+            for row in rows:
+                row.outcomes.append(outcome(job, episodes(scores >= row.threshold)))
 
 
 def _false(scores: Iterable[Matrix], threshold: float) -> int:
-    return sum(len(score([], [], episodes(matrix >= threshold), 1, 1.0).false) for matrix in scores)
+    return sum(len(chorus(episodes(matrix >= threshold))) for matrix in scores)
 
 
 def _lowest(scores: Sequence[Matrix], allowed: int) -> float:
     """The lowest threshold with no more false alarms than allowed, by bisection."""
-    high = max(float(matrix.max()) for matrix in scores) * (1 + 1e-6) + 1e-9
+    high = max(float(matrix.max()) for matrix in scores)
+    high += abs(high) * 1e-6 + 1e-9
     if allowed == 0:
         return high
     low = min(float(np.median(matrix[np.isfinite(matrix)])) for matrix in scores)

@@ -48,6 +48,7 @@ class Spec:
     faults: tuple[Fault, ...] = ()
     benign: tuple[Benign, ...] = ()
     restart: int = 0
+    step_s: float = STEP_S
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,9 @@ def simulate(spec: Spec) -> Job:
     # What a rank waits is at least its own part of the transfer.
     collective = np.maximum(collective, slowest_transfer[:, topology.stage])
     effect = tuple(_effect(f, topology, busy, inputs, transfer) for f in spec.faults)
+    if spec.step_s != STEP_S:
+        for matrix in (busy, inputs, collective, step):
+            matrix *= np.float32(spec.step_s / STEP_S)
     tokens = TOKENS * data ** np.float32(0.9)
     return Job(spec, busy, inputs, collective, tokens, step.astype(np.float64), effect)
 

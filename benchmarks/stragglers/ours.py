@@ -81,7 +81,7 @@ def _columns(sample: Sample, source: TimeSource) -> StepColumns:
         return None if row is None else row.astype(np.float64)
 
     return StepColumns(
-        step=sample.step,
+        step=sample.number,
         at=sample.at,
         period=sample.period,
         busy=times(sample.busy),

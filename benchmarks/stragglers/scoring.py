@@ -114,7 +114,7 @@ def score(
         if scorable(fault)
     )
     false = [a for a in alarms if not any(belongs(a, fault) for fault in faults)]
-    return Outcome(results, tuple(_chorus(false)), steps, seconds, job)
+    return Outcome(results, tuple(chorus(false)), steps, seconds, job)
 
 
 def _result(fault: Fault, affects: bool, alarms: list[Alarm]) -> Result:  # noqa: FBT001 - a fact
@@ -127,7 +127,7 @@ def _result(fault: Fault, affects: bool, alarms: list[Alarm]) -> Result:  # noqa
     return Result(fault, delay, named, classes[-1] if classes else None, affects)
 
 
-def _chorus(alarms: Iterable[Alarm]) -> list[Alarm]:
+def chorus(alarms: Iterable[Alarm]) -> list[Alarm]:
     """The first of each run of alarms that come within 12 steps of the one before."""
     kept: list[Alarm] = []
     before: int | None = None

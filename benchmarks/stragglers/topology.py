@@ -70,10 +70,10 @@ class Topology:
         return tuple(range(first, first + self.ranks_per_node))
 
 
-# trn2.48xlarge: 16 chips with 4 logical cores each (LNC 2), so 64 ranks a node.
-# The two small jobs stand for one node of 2 chips and for 4 nodes of 4 chips.
+# trn2.48xlarge: 16 chips with 4 logical cores each (LNC 2), so 64 ranks a node. The small jobs
+# are one node of 4 chips with 2 cores each (Trn1), and 4 nodes of 4 chips with 4 cores each.
 TOPOLOGIES = {
-    8: Topology(tensor=1, data=4, pipeline=2, ranks_per_device=4, ranks_per_node=8),
+    8: Topology(tensor=1, data=4, pipeline=2, ranks_per_device=2, ranks_per_node=8),
     64: Topology(tensor=4, data=8, pipeline=2, ranks_per_device=4, ranks_per_node=16),
     512: Topology(tensor=8, data=16, pipeline=4, ranks_per_device=4, ranks_per_node=64),
     4096: Topology(tensor=8, data=64, pipeline=8, ranks_per_device=4, ranks_per_node=64),

@@ -41,8 +41,12 @@ STARTED_AT = 1_790_000_000.0
 
 @dataclass(frozen=True)
 class Sample:
-    """One look at a job. Rows have one entry a rank, in seconds; None is not to be had."""
+    """One look at a job. Rows have one entry a rank, in seconds; None is not to be had.
 
+    `number` counts the looks, `step` the steps that the job has done.
+    """
+
+    number: int
     step: int
     at: float
     period: float
@@ -87,6 +91,7 @@ def hook(job: Job, *, tokens: bool = False, at: float = STARTED_AT) -> Iterator[
         for row, step in enumerate(range(block.start, block.stop)):
             lost = gone[row]
             yield Sample(
+                number=step,
                 step=step,
                 at=float(times[step]),
                 period=float(job.period[step]),
@@ -142,7 +147,8 @@ def passive(job: Job, *, stale: bool = False, at: float = STARTED_AT) -> Iterato
         nodes = _nodes(job, slice(step, step + 1), rng).at(0)
         nodes.pop("host_gap")
         yield Sample(
-            step=index,
+            number=index,
+            step=step,
             at=at + end,
             period=seconds * EXECUTIONS_PER_STEP / done if done else float("nan"),
             compiled=_compiled(job, step),
@@ -278,6 +284,7 @@ def _medians(history: list[Sample], since: list[Sample]) -> Sample:
         return counted
 
     return Sample(
+        number=last.number,
         step=last.step,
         at=last.at,
         period=float(np.median([s.period for s in history])),

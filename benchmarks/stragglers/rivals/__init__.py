@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 
 class Rival(NamedTuple):
-    """A rule by name, its published threshold, and its source in a few words."""
+    """A rule by name, its published threshold, its source, and the least threshold that means much."""
 
     name: str
     score: Callable[[Job], Matrix]
     threshold: float
     note: str
+    least: float = 0.0
 
 
 def rivals() -> tuple[Rival, ...]:
@@ -37,7 +38,9 @@ def rivals() -> tuple[Rival, ...]:
         Rival("nvrx individual", nvrx.individual, 1 - 0.75, nvrx.note()),
         Rival("Minder-like", windows.minder, 2.5, "distance sum, 4 min, no VAE"),
         Rival("last arrival", windows.last_arrival, 0.5, "waits least in > 50 % of 24 steps"),
-        Rival("BOCD+V, peers", change.bocd_then_peers, 1.2, "job change ≥ 10 %, then 1.2 x role"),
+        Rival(
+            "BOCD+V, peers", change.bocd_then_peers, 1.2, "job ≥ 10 % slower, 1.2 x role", least=1.05
+        ),
         Rival("sliding mean", windows.sliding_mean, 1.1, "12 steps against the 100 before"),
         Rival("CUSUM", levels.cusum, 5.0, "own baseline, k = 0.5, no topology"),
         Rival("DLRover 2x", windows.twice_the_median, 2.0, "rule of: > 2 x median, twice"),

@@ -31,6 +31,7 @@ class Cell:
 
     ranks: int
     shape: str
+    view: str = "hook"
     notices: list[Outcome] = field(default_factory=list)
     warnings: list[Outcome] = field(default_factory=list)
     ranked_notices: list[Outcome] = field(default_factory=list)
@@ -61,17 +62,17 @@ class Cell:
 
 
 def run(
-    cell: Cell, specs: Iterable[Spec], calm: Sequence[Spec] = (), *, view: str = "hook"
+    cell: Cell, specs: Iterable[Spec], calm: Sequence[Spec] = ()
 ) -> Cell:
     """Run the detector on jobs with faults; with calm jobs the rivals enter too."""
     if calm:
         quiet = [simulate(spec) for spec in calm]
         for job in quiet:
-            _calm(cell, job, view)
+            _calm(cell, job)
         cell.contest = Contest(quiet, cell.calm_warnings)
     for spec in specs:
         job = simulate(spec)
-        said = look(job, view)
+        said = look(job, cell.view)
         _score(cell, job, said)
         if cell.contest is not None:
             cell.contest.enter(job)
@@ -88,8 +89,8 @@ def look(job: Job, view: str) -> Said:
     return watch(topology, hook(job))
 
 
-def _calm(cell: Cell, job: Job, view: str) -> None:
-    said = look(job, view)
+def _calm(cell: Cell, job: Job) -> None:
+    said = look(job, cell.view)
     changes = [e.first for e in job.spec.benign if e.kind == "batch change"]
     cell.calm_notices += len(said.notices)
     cell.calm_warnings += len(said.warnings)

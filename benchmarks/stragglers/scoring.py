@@ -50,6 +50,7 @@ class Result:
     delay: int | None
     named: frozenset[int]
     cls: str | None
+    scope: str | None
     affects: bool
 
     @property
@@ -60,7 +61,19 @@ class Result:
     @property
     def exact(self) -> bool:
         """Whether the ranks named are those that are slow, no more and no fewer."""
-        return self.named == frozenset(self.fault.ranks)
+        whole = self.fault.scope == "job" and not self.named
+        return self.found and (whole or self.named == frozenset(self.fault.ranks))
+
+    @property
+    def right_scope(self) -> bool:
+        """Whether core, device, node, link or job is right; a node's link may be called its node."""
+        node = self.fault.scope == "link" and self.scope == "node"
+        return self.found and (self.scope == self.fault.scope or node)
+
+    @property
+    def right_class(self) -> bool:
+        """Whether the kind of slowness is right."""
+        return self.found and self.cls == self.fault.cls
 
 
 @dataclass(frozen=True)
@@ -119,12 +132,12 @@ def score(
 
 def _result(fault: Fault, affects: bool, alarms: list[Alarm]) -> Result:  # noqa: FBT001 - a fact
     if not alarms:
-        return Result(fault, None, frozenset(), None, affects)
+        return Result(fault, None, frozenset(), None, None, affects)
     first = min(alarms, key=lambda alarm: alarm.raised)
-    classes = [a.cls for a in sorted(alarms, key=lambda alarm: alarm.raised) if a.cls]
+    longest = max(alarms, key=lambda alarm: alarm.last - alarm.raised)
     named = frozenset[int]().union(*(alarm.ranks for alarm in alarms))
     delay = max(first.raised - fault.first + 1, 1)
-    return Result(fault, delay, named, classes[-1] if classes else None, affects)
+    return Result(fault, delay, named, longest.cls, longest.scope, affects)
 
 
 def chorus(alarms: Iterable[Alarm]) -> list[Alarm]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.stragglers import benign
-from benchmarks.stragglers.faults import HELD_OUT_KINDS, KINDS, STEP_S, Fault, schedule
+from benchmarks.stragglers.faults import HELD_OUT_KINDS, KINDS, Fault, schedule
 from benchmarks.stragglers.job import Spec
 from benchmarks.stragglers.noise import FIXED, STRESS, VARIABLE, Noise
 from benchmarks.stragglers.topology import TOPOLOGIES, Topology
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from benchmarks.stragglers.benign import BenignKind
     from benchmarks.stragglers.faults import Kind
 
-DAY_STEPS = 86_400 / STEP_S
+QUARTER_DAY_S = 6 * 3600.0
 SHAPES = {"fixed": FIXED, "variable": VARIABLE}
 FAULT_JOB_STEPS = 1200
 BENIGN_STEPS = 900
@@ -31,28 +31,51 @@ COMMON: tuple[BenignKind, ...] = ("checkpoint", "eval", "recompile", "batch chan
 
 @dataclass(frozen=True)
 class Size:
-    """How much is run of each kind."""
+    """How many jobs of each shape and size, and how many healthy days of each size and step time."""
 
-    fault_jobs: dict[int, int]
-    healthy_days: dict[int, float]
+    fault_jobs: dict[tuple[str, int], int]
+    calm_jobs: int
+    other_views: dict[tuple[str, int], int]
+    healthy_days: dict[tuple[int, float], float]
     benign_repeats: dict[int, int]
     hang_repeats: int
     held_out_jobs: dict[int, int]
 
 
 QUICK = Size(
-    fault_jobs={8: 12, 64: 12, 512: 8, 4096: 2},
-    healthy_days={8: 1.0, 64: 1.0, 512: 0.25},
+    fault_jobs={("fixed", 8): 8, ("fixed", 64): 10, ("fixed", 512): 6, ("variable", 64): 6},
+    calm_jobs=4,
+    other_views={("scrapes", 64): 5, ("passive", 64): 8},
+    healthy_days={(8, 20.0): 0.5, (64, 20.0): 2.0},
     benign_repeats={64: 1},
     hang_repeats=2,
     held_out_jobs={},
 )
 FULL = Size(
-    fault_jobs={8: 80, 64: 80, 512: 60, 4096: 32},
-    healthy_days={8: 48.0, 64: 48.0, 512: 12.0, 4096: 2.0},
-    benign_repeats={8: 10, 64: 10, 512: 5},
+    fault_jobs={
+        ("fixed", 8): 60,
+        ("fixed", 64): 60,
+        ("fixed", 512): 40,
+        ("fixed", 4096): 36,
+        ("variable", 8): 30,
+        ("variable", 64): 40,
+        ("variable", 512): 30,
+        ("variable", 4096): 8,
+    },
+    calm_jobs=12,
+    other_views={("scrapes", 64): 40, ("scrapes", 512): 30, ("passive", 64): 40, ("passive", 512): 30},
+    healthy_days={
+        (8, 5.0): 16.0,
+        (64, 5.0): 20.0,
+        (512, 5.0): 4.0,
+        (4096, 5.0): 1.0,
+        (8, 20.0): 32.0,
+        (64, 20.0): 32.0,
+        (512, 20.0): 8.0,
+    },
+    benign_repeats={8: 4, 64: 4, 512: 2},
     hang_repeats=20,
-    held_out_jobs={64: 40, 512: 20},
+    held_out_jobs={64: 24, 512: 12},
 )
 
 
@@ -81,13 +104,14 @@ def held_out(ranks: int, count: int) -> Iterator[Spec]:
         yield spec
 
 
-def healthy(ranks: int, days: float, seed: int, steps: int = 4320) -> Iterator[tuple[str, Spec]]:
-    """Healthy jobs of 6 hours, the stress noises in turn, until there are `days`."""
-    jobs = max(round(days * DAY_STEPS / steps), 1)
-    for index in range(jobs):
+def healthy(ranks: int, step_s: float, days: float, seed: int) -> Iterator[Spec]:
+    """Healthy jobs of a quarter of a day, the stress noises in turn, until there are `days`."""
+    steps = int(QUARTER_DAY_S / step_s)
+    for index in range(max(round(days * 86_400 / QUARTER_DAY_S), 1)):
         kind = list(STRESS)[index % len(STRESS)]
-        rng_seed = _seed(seed, ranks, 1000 + index)
-        yield kind, Spec(kind, rng_seed, TOPOLOGIES[ranks], steps, STRESS[kind])
+        number = _seed(seed, ranks, 1000 + index + int(step_s) * 1000)
+        topology = TOPOLOGIES[ranks]
+        yield Spec(kind, number, topology, steps, STRESS[kind], step_s=step_s)
 
 
 def benign_jobs(ranks: int, kind: BenignKind, repeats: int, seed: int) -> Iterator[list[Spec]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from neuron_observer.stragglers.recent import Recent
 from neuron_observer.stragglers.robust import medians, threshold
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ class Channel:
     such a rank stands still. `effect` is the smallest residual looked for.
     """
 
-    def __init__(self, size: int, parameters: Parameters, effect: float) -> None:
+    def __init__(self, size: int, parameters: Parameters, effect: float, span: int = 1) -> None:
         self._p = parameters
+        self.span = span  # updates that one score rests on
         self.effect = effect
         self.tier: Bytes = np.zeros(size, dtype=np.uint8)
         self.onset: Ints = np.zeros(size, dtype=np.int64)  # step at which the sum left zero
@@ -45,27 +47,22 @@ class Channel:
         self._sum: Floats = np.zeros(size)
         self._quiet: Ints = np.zeros(size, dtype=np.int64)
         self._run: Ints = np.zeros(size, dtype=np.int64)  # steps since the last normal one
-        self._seen: Ints = np.zeros(size, dtype=np.int64)
-        self._recent: Floats = np.full((parameters.window, size), np.nan)
-        self._above: Mask = np.zeros((2 * parameters.persist_of, size), dtype=np.bool_)
-        self._row = np.arange(size)
+        self._recent = Recent(max(parameters.window, 2 * parameters.persist_of), size)
 
     def clear(self, rows: Mask) -> None:
         """Forget all about these ranks."""
-        for array in (self.tier, self._sum, self._quiet, self._run, self._seen, self.slow):
+        for array in (self.tier, self._sum, self._quiet, self._run, self.slow):
             array[rows] = 0
-        self._recent[:, rows] = np.nan
-        self._above[:, rows] = False
+        self._recent.forget(rows)
         self.warned[rows] = np.nan
 
     def level(self, rows: Ints, window: int) -> Floats:
         """The median residual of these ranks over their last `window` updates."""
-        back = np.arange(1, min(window, len(self._recent)) + 1)[:, None]
-        return medians(self._recent[(self._seen[rows] - back) % len(self._recent), rows])
+        return medians(self._recent.last(rows, window))
 
     def windowed(self) -> Floats:
-        """The median residual of every rank over the whole window, `(N,)`."""
-        return medians(self._recent)
+        """The median residual of every rank over the window of the noisy regime, `(N,)`."""
+        return self._recent.medians(self._p.window)
 
     def excess(self, rows: Ints) -> Floats:
         """The mean residual of these ranks' slow steps."""
@@ -78,19 +75,15 @@ class Channel:
 
     def record(self, step: int, residual: Floats) -> None:
         """Remember one update."""
-        known = np.isfinite(residual)
-        rows = self._row[known]
-        values = residual[known]
-        seen = self._seen[rows]
-        self._recent[seen % len(self._recent), rows] = values
-        above = values > self._p.gate * self.effect
-        self._above[seen % len(self._above), rows] = above
-        self._run[rows] = np.where(values < self._p.normal * self.effect, 0, self._run[rows] + 1)
-        self._seen[rows] += 1
-        self.last[rows[above]] = step
-        self.slow[rows] += above
-        self._slow_total[rows] += np.where(above, values, 0.0)
-        self.steps[rows] += 1
+        known = self._recent.add(step, residual)
+        with np.errstate(invalid="ignore"):
+            above = residual > self._p.gate * self.effect
+            normal = residual < self._p.normal * self.effect
+        self._run = np.where(normal, 0, self._run + known)
+        self.last[above] = step
+        self.slow += above
+        self.steps += known
+        self._slow_total[above] += residual[above]
 
     def judge(self, step: int, at: float, score: Floats, sigma: float, run_length: float) -> Mask:
         """Move the sums by one score a rank (NaN stands still) and open or close episodes.
@@ -106,16 +99,24 @@ class Channel:
         starts = known & (total > 0) & (self._sum == 0) & (self.tier == Tier.NONE)
         self._sum = total
         if starts.any():
-            self.onset[starts] = step
-            self.since[starts] = at
-            self.steps[starts] = 1
-            slow = score[starts] > self._p.gate * self.effect
-            self.slow[starts] = slow
-            self._slow_total[starts] = np.where(slow, score[starts], 0.0)
+            self._start(np.flatnonzero(starts), step, at)
         alarms = np.flatnonzero((total >= h) & (self.tier == Tier.NONE))
         if alarms.size:
             self._open(alarms, sigma)
         return self._close(known & (total < h / 4))
+
+    def _start(self, rows: Ints, step: int, at: float) -> None:
+        """Begin an account of these ranks with the first slow step that the score rests on."""
+        values = self._recent.last(rows, self.span)
+        slow = values > self._p.gate * self.effect
+        oldest = self.span - 1 - slow[::-1].argmax(axis=0)  # of the slow ones; the last row if none
+        steps = self._recent.steps(rows, self.span)
+        some = slow.any(axis=0)
+        self.onset[rows] = np.where(some, steps[oldest, np.arange(len(rows))], step)
+        self.since[rows] = at
+        self.steps[rows] = np.where(some, oldest + 1, 1)
+        self.slow[rows] = slow.sum(axis=0)
+        self._slow_total[rows] = np.where(slow, values, 0.0).sum(axis=0)
 
     def _open(self, rows: Ints, sigma: float) -> None:
         noisy = sigma > self._p.noisy_above
@@ -142,8 +143,7 @@ class Channel:
         if not rows.size:
             return
         m = self._p.persist_of
-        back = np.arange(1, 2 * m + 1)[:, None]
-        above = self._above[(self._seen[rows] - back) % (2 * m), rows]
+        above = self._recent.last(rows, 2 * m) > self._p.gate * self.effect
         once = above[:m].sum(axis=0) >= self._p.persist
         twice = above.sum(axis=0) >= 2 * self._p.persist
         raised = rows[once & (twice | (self._run[rows] >= self._p.persist))]

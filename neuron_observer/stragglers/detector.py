@@ -19,7 +19,7 @@ from neuron_observer.stragglers.hints import NOTHING, Hints, Said, nobody
 from neuron_observer.stragglers.network import Transfers
 from neuron_observer.stragglers.parameters import ONLINE
 from neuron_observer.stragglers.residuals import TokenTerm
-from neuron_observer.stragglers.signals import Signal
+from neuron_observer.stragglers.signals import Signal, Usual
 from neuron_observer.stragglers.slowdown import JobSlowdown
 from neuron_observer.stragglers.suspects import Agreement, Assessment, Regime, Scope, Suspect
 
@@ -61,6 +61,15 @@ class Detector:
         self._always_due = 0.0
         self._last: int | None = None
         self.assessment: Assessment | None = None
+
+    def know(self, usual: Usual) -> None:
+        """Take usual busy levels learned elsewhere instead of learning them."""
+        self._busy.know(usual)
+
+    @property
+    def residual(self) -> Floats:
+        """Log ratio of each rank's busy time to what it should be, `(N,)`."""
+        return self._busy.residual
 
     def update(self, columns: StepColumns) -> Assessment:
         """Take one step and say what is known after it."""

@@ -18,6 +18,7 @@ class Parameters:
     # effect and noise
     effect: float = 0.05  # δ, smallest slowdown looked for (ratio) [P]; Holmes' limit is about 0.04
     effect_noisy: float = 0.20  # δ where noise cannot be removed [P]
+    noisy_z: float = 6.0  # … or this many sigma of the windowed medians, if that is more [W]
     noisy_above: float = 0.03  # sigma above which single steps say nothing [P]
     sigma_floor: float = (
         0.005  # smallest sigma believed [P]; rank noise of [W] fixed shape is 0.3-0.5 %
@@ -87,5 +88,5 @@ SCRAPED = Parameters(
 )
 """One update a 15-s scrape of medians over 12 steps, which bring their own persistence [B]."""
 
-RETROSPECTIVE = Parameters(warm_up=0)
-"""A whole table at once: the baseline is the trace itself."""
+RETROSPECTIVE = Parameters(warm_up=0, drift=0.0, least_ranks=4, window=8, stride=1)
+"""A whole table at once: the baseline is the trace itself; three peers are enough [W]."""

@@ -27,6 +27,11 @@ class Baseline:
         self._first: Floats = np.full((count, size), np.nan)
         self._seen: Ints = np.zeros(size, dtype=np.int64)
 
+    def know(self, level: Floats) -> None:
+        """Take levels learned elsewhere; NaN is a rank that is never judged."""
+        self.value = level.copy()
+        self._seen[:] = self._count
+
     def learn(self, values: Floats) -> Mask:
         """Take one update of the ranks that have no baseline yet; gives those that now have one."""
         rows = np.flatnonzero(np.isfinite(values) & (self._seen < self._count))
@@ -62,11 +67,16 @@ class Scale:
         self._floor = floor
         self._ring = np.full(window, np.nan)
         self._seen = 0
+        self._fixed = False
         self.value = float("nan")
+
+    def know(self, scale: float) -> None:
+        """Take a scale learned elsewhere, and keep it."""
+        self.value, self._fixed = max(scale, self._floor), np.isfinite(scale)
 
     def add(self, scale: float) -> float:
         """Take one update's scale; gives the running median, at least the floor."""
-        if np.isfinite(scale):
+        if np.isfinite(scale) and not self._fixed:
             self._ring[self._seen % len(self._ring)] = scale
             self._seen += 1
             self.value = max(median(self._ring), self._floor)
@@ -95,6 +105,8 @@ class TwoWay:
         self._rounds = parameters.polish
         self._xy = np.full(len(self._roles) + 1, 1e-9)
         self._yy = np.full(len(self._roles) + 1, 1e-9)
+        self._frozen = False
+        self.predicts = bool(self._small.any())  # ranks from the few others of their replica
         self.possible = len(self._replicas) > 1 and len(self._roles) > 0
 
     def residual(self, logs: Floats) -> Floats:
@@ -104,13 +116,17 @@ class TwoWay:
         left = level
         for round_ in range(self._rounds):
             common = self._common(left)
-            if round_ == 0:
+            if round_ == 0 and not self._frozen:
                 self._fit(left, common)
             left = left - self._slopes() * common if round_ == 0 else left - common
             left = left - self._roles.spread(self._roles.medians(left))
             if self._small.any():
                 break
         return left
+
+    def freeze(self) -> None:
+        """Keep the slopes as they are."""
+        self._frozen = True
 
     def _common(self, left: Floats) -> Floats:
         """The part that a rank's replica shares, seen from its other ranks where they are few."""
@@ -126,13 +142,22 @@ class TwoWay:
         return common
 
     def _fit(self, left: Floats, common: Floats) -> None:
-        """Slope of each role on its replicas' common part, over the last hundred updates."""
-        good = np.isfinite(left)
-        size = len(self._xy)
-        codes = self._roles.codes[good]
-        y, x = left[good], common[good]
-        self._xy = 0.99 * self._xy + np.bincount(codes, weights=x * y, minlength=size)
-        self._yy = 0.99 * self._yy + np.bincount(codes, weights=x * x, minlength=size)
+        """Slope of each role on its replicas' common part: least absolute deviations.
+
+        The slope of one update is the median of the ratios weighted by the size of the common part,
+        so that a slow rank does not bend it; slopes are averaged over about a hundred updates.
+        """
+        good = np.isfinite(left) & (common != 0)
+        order = np.flatnonzero(good)
+        order = order[np.argsort(left[order] / common[order])]
+        for role in range(len(self._roles)):
+            rows = order[self._roles.codes[order] == role]
+            if len(rows) < 3:
+                continue
+            weight = np.abs(common[rows]).cumsum()
+            middle = rows[np.searchsorted(weight, weight[-1] / 2)]
+            self._xy[role] = 0.99 * self._xy[role] + weight[-1] * left[middle] / common[middle]
+            self._yy[role] = 0.99 * self._yy[role] + weight[-1]
 
     def _slopes(self) -> Floats:
         return np.asarray(np.clip(self._xy / self._yy, 0.0, 4.0)[self._roles.codes])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,11 @@ class _Way:
         self.scale = Scale(parameters.scale_window, parameters.sigma_floor)
         self.residual: Floats = np.full(size, np.nan)
 
+    def know(self, level: Floats, noise: float) -> None:
+        """Take a level and a noise that were learned elsewhere, and keep them."""
+        self.baseline.know(level)
+        self.scale.know(noise)
+
     def take(self, values: Floats, *, centre: bool) -> None:
         """Learn from one update, then say how far each rank is from its usual."""
         ready = self.baseline.learn(values)
@@ -37,6 +42,16 @@ class _Way:
         if centre:
             self.residual = self.residual - np.nan_to_num(median(self.residual))
         self.scale.add(sigma(self.residual))
+
+
+class Usual(NamedTuple):
+    """Levels and noise known beforehand: one-way, and two-way where that is possible."""
+
+    level: Floats
+    sigma: float
+    polished: Floats | None
+    polished_sigma: float
+    two_way: TwoWay
 
 
 class Signal:
@@ -57,6 +72,14 @@ class Signal:
         self._count = 0
         self.regime = Regime.LEARNING
         self.channel = Channel(topology.size, parameters, effect)
+
+    def know(self, usual: Usual) -> None:
+        """Take levels and noise that were learned elsewhere, and keep them."""
+        self._two_way = usual.two_way
+        self._fixed.know(usual.level, usual.sigma)
+        if usual.polished is not None:
+            self._polished.know(usual.polished, usual.polished_sigma)
+        self._choose()
 
     @property
     def sigma(self) -> float:
@@ -122,8 +145,10 @@ class Signal:
         usable = Regime.TWO_WAY if helps else Regime.FIXED
         regime = Regime.NOISY if self._way.scale.value > self._p.noisy_above else usable
         if regime is not self.regime:
-            effect = self._p.effect_noisy if regime is Regime.NOISY else self._effect
-            self.channel = Channel(len(self.residual), self._p, effect)
+            noisy = regime is Regime.NOISY
+            effect = self._p.effect_noisy if noisy else self._effect
+            span = self._p.window if noisy else 1
+            self.channel = Channel(len(self.residual), self._p, effect, span)
             self.regime = regime
 
     def _judge(self, step: int, at: float, updates_a_day: float) -> Mask:
@@ -138,4 +163,5 @@ class Signal:
             return np.zeros(len(residual), dtype=np.bool_)
         score = self.channel.windowed()
         noise = self._windowed.add(sigma(score))
+        self.channel.effect = max(self._p.effect_noisy, self._p.noisy_z * noise)
         return self.channel.judge(step, at, score, noise, run_length / self._p.stride)

@@ -39,9 +39,7 @@ class Worlds:
 
     def __init__(self, header: Header) -> None:
         self._header = header
-        self._labels: dict[
-            int, list[tuple[int, tuple[str, ...]]]
-        ] = {}  # rank → (from step, labels)
+        self._labels: dict[int, dict[tuple[str, ...], int]] = {}  # labels → first step
 
     def note(
         self,
@@ -114,7 +112,8 @@ class Worlds:
     def _topology(self, ranks: Ints, step: int) -> Topology:
         labels: dict[str, list[str | None]] = {name: [] for name in self._header.labels}
         for rank in ranks.tolist():
-            history = self._labels.get(rank) or {("",) * len(labels): step}
+            nothing: dict[tuple[str, ...], int] = {("",) * len(labels): step}
+            history = self._labels.get(rank) or nothing
             ordered = sorted(history, key=history.__getitem__)
             valid = [known for known in ordered if history[known] <= step] or ordered[:1]
             for name, label in zip(labels, valid[-1], strict=True):

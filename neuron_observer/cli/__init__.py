@@ -11,7 +11,12 @@ from neuron_observer import __version__
 from neuron_observer.errors import ExitCode, ObserverError
 
 # verb → (module, first line of help); help needs no import of the module
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str]] = {
+    "stragglers": (
+        "neuron_observer.cli.stragglers",
+        "Who was slow, in a table of per-rank step times.",
+    ),
+}
 
 
 class LazyGroup(click.Group):

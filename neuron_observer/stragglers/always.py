@@ -24,13 +24,13 @@ def always_slow(levels: Floats, topology: Topology, parameters: Parameters) -> t
     nothing = np.full(topology.size, np.nan)
     if topology.role is None or not topology.role.complete:
         return nothing, "roles unknown: a heavy stage and a slow part look the same"
-    if topology.node is None or not topology.node.complete:
+    alone = parameters.least_nodes == 1  # every rank counts as a place of its own
+    if not alone and (topology.node is None or not topology.node.complete):
         return nothing, "nodes unknown: peers on other nodes cannot be told"
     ratio = _against_others(levels, topology, parameters)
     if not np.isfinite(ratio).any():
-        return nothing, (
-            f"no role has {parameters.least_ranks} ranks on {parameters.least_nodes} nodes"
-        )
+        least = f"{parameters.least_ranks} ranks"
+        return nothing, f"no role has {least}" + ("" if alone else " on three nodes")
     spread = max(sigma(ratio - median(ratio)), parameters.sigma_floor)
     ranks = max(len(levels), 1)
     z = max(parameters.always_z, sqrt(2 * log(ranks / parameters.false_alarms_a_day)))
@@ -41,14 +41,17 @@ def always_slow(levels: Floats, topology: Topology, parameters: Parameters) -> t
 
 def _against_others(levels: Floats, topology: Topology, parameters: Parameters) -> Floats:
     """Level less the median of the role's medians on the other nodes."""
-    role, node = topology.role, topology.node
+    role = topology.role
     result = np.full(topology.size, np.nan)
-    if role is None or node is None:
+    if role is None:
         return result
+    places = np.arange(topology.size)
+    if parameters.least_nodes > 1 and topology.node is not None:
+        places = topology.node.codes
     for code in range(len(role.names)):
         members = np.flatnonzero(role.codes == code)
         known = members[np.isfinite(levels[members])]
-        hosts = Groups(node.codes[known]) if known.size else None
+        hosts = Groups(places[known]) if known.size else None
         if (
             hosts is None
             or len(known) < parameters.least_ranks

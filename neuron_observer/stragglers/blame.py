@@ -152,6 +152,7 @@ class Blame:
             slow_steps=int(channel.slow[rows].max()),
             ratio=ratio,
             since=float(channel.since[first]),
+            worst=self._worst(channel, rows, reason.kind),
             cost=cost,
             lost=None if cost is None else cost * period * self._topology.size,
             agreement=agreement,
@@ -161,6 +162,11 @@ class Blame:
             hardware=reason.hardware,
             closed=closed,
         )
+
+    @staticmethod
+    def _worst(channel: Channel, rows: Ints, kind: Kind) -> float:
+        worst = float(np.nanmax(channel.worst[rows]))
+        return 1 + worst if kind is Kind.INPUT else float(np.exp(worst))
 
     def _agreement(self, rows: Ints, excess: float) -> Agreement:
         """A culprit waits less than its peers by about what it computes longer."""

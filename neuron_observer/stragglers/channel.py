@@ -43,6 +43,7 @@ class Channel:
         self.peak: Bytes = np.zeros(size, dtype=np.uint8)  # highest tier of the episode
         self.slow: Ints = np.zeros(size, dtype=np.int64)  # slow steps since the onset
         self._slow_total: Floats = np.zeros(size)  # sum of their residuals
+        self.worst: Floats = np.full(size, np.nan)  # greatest residual since the onset
         self.steps: Ints = np.zeros(size, dtype=np.int64)  # steps since the onset
         self._sum: Floats = np.zeros(size)
         self._quiet: Ints = np.zeros(size, dtype=np.int64)
@@ -84,6 +85,7 @@ class Channel:
         self.slow += above
         self.steps += known
         self._slow_total[above] += residual[above]
+        self.worst = np.fmax(self.worst, residual)
 
     def judge(self, step: int, at: float, score: Floats, sigma: float, run_length: float) -> Mask:
         """Move the sums by one score a rank (NaN stands still) and open or close episodes.
@@ -117,6 +119,7 @@ class Channel:
         self.steps[rows] = np.where(some, oldest + 1, 1)
         self.slow[rows] = slow.sum(axis=0)
         self._slow_total[rows] = np.where(slow, values, 0.0).sum(axis=0)
+        self.worst[rows] = np.fmax.reduce(values, axis=0)
 
     def _open(self, rows: Ints, sigma: float) -> None:
         noisy = sigma > self._p.noisy_above

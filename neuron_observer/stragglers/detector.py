@@ -59,6 +59,7 @@ class Detector:
         self._source: Bytes | None = None
         self._always: tuple[Suspect, ...] = ()
         self._always_due = 0.0
+        self.unlevelled = ""  # why always-slow ranks cannot be told
         self._last: int | None = None
         self.assessment: Assessment | None = None
 
@@ -146,6 +147,7 @@ class Detector:
             self._busy.sigma,
             suspects,
             closed,
+            float(np.expm1(self._busy.channel.effect)),
             self._slowdown.current,
             (*refusals, *said.refusals, *_unsure(busy)),
         )
@@ -196,7 +198,7 @@ class Detector:
         if at < self._always_due or np.isfinite(levels).mean() < self._p.scope_explains:
             return self._always
         self._always_due = at + self._p.always_every
-        ratio, _ = always_slow(levels, self.topology, self._p)
+        ratio, self.unlevelled = always_slow(levels, self.topology, self._p)
         self._always = tuple(self._blame.always(ratio, self._last or 0, at))
         return self._always
 

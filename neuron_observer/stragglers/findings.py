@@ -103,9 +103,10 @@ def _evidence(suspect: Suspect) -> tuple[Evidence, ...]:
         "first_step": suspect.first_step,
         "last_step": suspect.last_step,
         "ratio": round(suspect.ratio, 4),
+        "max_ratio": round(suspect.worst, 4),
         "slow_steps": suspect.slow_steps,
         "scope": suspect.scope.value,
-        "kind": suspect.kind.value,
+        "class": suspect.kind.value,
         "ranks": ",".join(str(rank) for rank in suspect.ranks),
     }
     if suspect.cost is not None:
@@ -191,7 +192,8 @@ def alert(suspect: Suspect, topology: Topology, slowdown: Slowdown | None, basis
     }[suspect.agreement]
     lines = [
         f"{SEVERITIES[suspect.tier].value.upper()} {message(suspect, topology)}",
-        f"What:   {suspect.slow_steps} slow steps up to step {suspect.last_step}{waits}",
+        f"What:   {suspect.slow_steps} slow steps up to step {suspect.last_step}, "
+        f"at worst {suspect.worst:.2f}x{waits}",
         f"Effect: {_effect(suspect, slowdown)}",
         f"Class:  {KIND_WORDS[suspect.kind]}: {'; '.join(suspect.basis) or 'no side columns'}",
     ]

@@ -81,6 +81,7 @@ class Hints:
             slow_steps=int(channel.slow[slow].max()),
             ratio=float(np.exp(np.median(channel.excess(slow)))),
             since=float(channel.since[first]),
+            worst=float(np.exp(np.nanmax(channel.worst[slow]))),
             basis=(f"shortest collective +{excess:.3g} s and nobody computes longer", *events),
             excluded=("busy time", "input"),
             group=place.group,

@@ -86,7 +86,8 @@ class Kinds:
         if scope is Scope.DEVICE and "ecc" not in self._trends:
             basis = "several ranks of one device; its error counters are not watched"
             return Reason(Kind.CHIP, (basis,), normal)
-        return Reason(Kind.COMPUTE, ("longer busy, and nothing else changed",), normal)
+        alone = "and nothing else changed" if self._trends else "and nothing else was measured"
+        return Reason(Kind.COMPUTE, (f"longer busy, {alone}",), normal)
 
     def fabric(self, rows: Ints) -> Ints:
         """The rows among these with new EFA time-outs or dead remotes."""

@@ -88,5 +88,5 @@ SCRAPED = Parameters(
 )
 """One update a 15-s scrape of medians over 12 steps, which bring their own persistence [B]."""
 
-RETROSPECTIVE = Parameters(warm_up=0, drift=0.0, least_ranks=4, window=8, stride=1)
+RETROSPECTIVE = Parameters(warm_up=0, drift=0.0, least_ranks=4, least_nodes=1, window=8, stride=1)
 """A whole table at once: the baseline is the trace itself; three peers are enough [W]."""

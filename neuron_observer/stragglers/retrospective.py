@@ -39,6 +39,7 @@ class Account:
     imbalances: tuple[Imbalance, ...]
     residual: Floats  # `(steps, ranks)` log ratio to what each should take
     refusals: tuple[str, ...]  # why nobody, or nobody more, can be named
+    unlevelled: str = ""  # why ranks that were slow from the start cannot be told
 
 
 def account(part: Part, parameters: Parameters = RETROSPECTIVE) -> Account:
@@ -65,7 +66,7 @@ def account(part: Part, parameters: Parameters = RETROSPECTIVE) -> Account:
     if last is not None:
         found += last.suspects
     heavy = imbalances(part.topology, part.steps, part.busy, parameters)
-    return Account(part, last, tuple(found), heavy, residual, tuple(refusals))
+    return Account(part, last, tuple(found), heavy, residual, tuple(refusals), detector.unlevelled)
 
 
 def _columns(part: Part, row: int, step: int) -> StepColumns:

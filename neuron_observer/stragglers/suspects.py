@@ -68,6 +68,7 @@ class Suspect:
     slow_steps: int
     ratio: float
     since: float  # wall clock of the first slow step
+    worst: float = float("nan")  # ratio of the slowest step
     cost: float | None = None  # share of the job's rank-seconds; None: not known
     lost: float | None = None  # rank-seconds a step
     agreement: Agreement = Agreement.UNKNOWN
@@ -88,5 +89,6 @@ class Assessment:
     sigma: float  # of the residuals in use; NaN while learning
     suspects: tuple[Suspect, ...] = ()  # open now
     closed: tuple[Suspect, ...] = ()  # ended with this update
+    limit: float = float("nan")  # smallest slowdown of a rank that would be seen (ratio - 1)
     slowdown: Slowdown | None = None  # stage A, while the job is slower than it was
     refusals: tuple[str, ...] = ()  # why nobody, or nobody more, is named

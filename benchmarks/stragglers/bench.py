@@ -51,7 +51,9 @@ def measure(size: Size, seed: int, tell: Callable[[str], None]) -> Outcomes:
     for (shape, ranks), count in size.fault_jobs.items():
         tell(f"faults: {shape} shapes, {ranks} ranks, {count} jobs")
         calm = list(suites.calm_jobs(ranks, shape, size.calm_jobs, seed))
-        out.cells.append(run(Cell(ranks, shape), suites.fault_jobs(ranks, shape, count, seed), calm))
+        out.cells.append(
+            run(Cell(ranks, shape), suites.fault_jobs(ranks, shape, count, seed), calm)
+        )
     for (view, ranks), count in size.other_views.items():
         tell(f"faults seen through {view}: {ranks} ranks, {count} jobs")
         specs = suites.fault_jobs(ranks, "fixed", count, seed)

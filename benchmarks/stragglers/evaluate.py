@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from benchmarks.stragglers.compare import Contest, outcome
 from benchmarks.stragglers.job import simulate
 from benchmarks.stragglers.ours import watch
-from benchmarks.stragglers.scoring import SLACK_STEPS, Alarm, Outcome, Result, score
+from benchmarks.stragglers.scoring import SLACK_STEPS, Alarm, Outcome, Result, belongs, score
 from benchmarks.stragglers.views import hook, passive, scrapes
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ class Cell:
     slower_asked: int = 0
     slower_found: int = 0
     slower_false: int = 0
+    claimed_asked: int = 0
+    claimed_found: int = 0
+    false_names: int = 0
     always_asked: int = 0
     always_found: int = 0
     always_false: int = 0
@@ -61,9 +64,7 @@ class Cell:
         return [result for one in self.notices for result in one.results]
 
 
-def run(
-    cell: Cell, specs: Iterable[Spec], calm: Sequence[Spec] = ()
-) -> Cell:
+def run(cell: Cell, specs: Iterable[Spec], calm: Sequence[Spec] = ()) -> Cell:
     """Run the detector on jobs with faults; with calm jobs the rivals enter too."""
     if calm:
         quiet = [simulate(spec) for spec in calm]
@@ -111,6 +112,7 @@ def _score(cell: Cell, job: Job, said: Said) -> None:
     cell.alarms += len(said.warnings)
     cell.cpu += said.cpu
     _slower(cell, job, said)
+    _claimed(cell, job, said)
     _always(cell, job, said)
 
 
@@ -125,15 +127,24 @@ def _slower(cell: Cell, job: Job, said: Said) -> None:
             continue  # the new batch is the new usual, or not yet
         cell.slower_asked += 1
         last = fault.last + SLACK_STEPS
-        cell.slower_found += any(
-            fault.first <= a.last and a.raised <= last for a in said.slowdowns
-        )
+        cell.slower_found += any(fault.first <= a.last and a.raised <= last for a in said.slowdowns)
     real = [f for i, f in enumerate(spec.faults) if job.effect[i] >= HARMLESS_BELOW]
     cell.slower_false += sum(
         not _after(a, changes)
         and not any(f.first <= a.raised <= f.last + SLACK_STEPS for f in real)
         for a in said.slowdowns
     )
+
+
+def _claimed(cell: Cell, job: Job, said: Said) -> None:
+    """Without a hook: a device or node whose counters tell, while the job is slower."""
+    for index, fault in enumerate(job.spec.faults):
+        told = fault.evidence and fault.cls in ("chip", "network") and fault.scope != "job"
+        long = fault.steps >= SLOWER_STEPS and fault.first > 0
+        if told and long and job.effect[index] >= SLOWER_FROM:
+            cell.claimed_asked += 1
+            cell.claimed_found += any(belongs(alarm, fault) for alarm in said.warnings)
+    cell.false_names += len(cell.warnings[-1].false)
 
 
 def _after(alarm: Alarm, changes: list[int]) -> bool:

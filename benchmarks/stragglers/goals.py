@@ -53,9 +53,7 @@ def _found(cells: Sequence[Cell]) -> Iterator[Goal]:
     ranked = figures([o for c in cells for o in c.ranked_warnings])
     found = figures([o for c in cells for o in c.warnings])
     said = found.found + found.false
-    yield _at_least(
-        "fixed, hook: recall of slow ranks", int(ranked.found), int(ranked.asked), 0.98
-    )
+    yield _at_least("fixed, hook: recall of slow ranks", int(ranked.found), int(ranked.asked), 0.98)
     yield _at_least("fixed, hook: precision of warnings", int(found.found), int(said), 0.98)
 
 
@@ -120,12 +118,12 @@ def _hangs(out: Outcomes) -> Iterator[Goal]:
         in_time = sum(v.in_time for v in some)
         yield _at_least(f"hangs, {view}: within D + 15 s", in_time, len(some), 1.0)
     hooked = [v for v in hung if v.view == "hook"]
-    yield _at_least(
-        "hangs, hook: right rank", sum(v.right_rank for v in hooked), len(hooked), 0.95
-    )
+    yield _at_least("hangs, hook: right rank", sum(v.right_rank for v in hooked), len(hooked), 0.95)
     healthy = [v for v in out.hangs if not v.case.hangs or "stale" in v.view]
     called = sum(v.seconds is not None for v in healthy)
-    yield Goal("pauses and stale counters called a stall", "0", f"{called}/{len(healthy)}", called == 0)
+    yield Goal(
+        "pauses and stale counters called a stall", "0", f"{called}/{len(healthy)}", called == 0
+    )
 
 
 def _rivals(out: Outcomes) -> Iterator[Goal]:

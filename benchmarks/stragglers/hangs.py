@@ -1,8 +1,9 @@
 """Jobs that stop, one for each cause, and jobs that only look so.
 
-A job runs steps of 1, 5 or 20 s with about ten collectives each; pipeline stages count their own. At the hang the culprit does not enter the next
-collective (or all enter and it does not complete); everybody else enters it and waits. Nodes and
-hooks are looked at every 5 s, up to 15 minutes after the stop.
+A job runs steps of 1, 5 or 20 s with about ten collectives each; every pipeline stage counts its
+own. At the hang the culprit does not enter the next collective (or all enter and it does not
+complete); everybody else enters it and waits. Nodes and hooks are looked at every 5 s, up to 15
+minutes after the stop.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class Look:
     """What hooks and nodes show at one instant; rows have one entry a rank.
 
     `entered` and `completed` count collectives and `shape` is a fingerprint of the one entered last
-    (operation and sizes): only with a hook, as is `in_loader`. `executions` are counted from outside.
-    A host that deadlocks is in state D in half of the cases; the others look idle.
+    (operation and sizes): only with a hook, as is `in_loader`. `executions` are counted from
+    outside. A host that deadlocks is in state D in half of the cases; the others look idle.
     """
 
     at: float

@@ -87,8 +87,8 @@ def simulate(spec: Spec) -> Job:
     collective = np.maximum(collective, slowest_transfer[:, topology.stage])
     effect = tuple(_effect(f, topology, busy, inputs, transfer) for f in spec.faults)
     if spec.step_s != STEP_S:
-        for matrix in (busy, inputs, collective, step):
-            matrix *= np.float32(spec.step_s / STEP_S)
+        longer = np.float32(spec.step_s / STEP_S)
+        busy, inputs, collective, step = (m * longer for m in (busy, inputs, collective, step))
     tokens = TOKENS * data ** np.float32(0.9)
     return Job(spec, busy, inputs, collective, tokens, step.astype(np.float64), effect)
 
@@ -136,8 +136,8 @@ def _effect(
     during = slice(fault.first, fault.last + 1)
     held = [matrix[during].copy() for matrix in (busy, inputs, transfer)]
     with_it = step_times(topology, *held)[0]
-    strength: Matrix = fault.strength(len(busy))[during, None]
-    ranks = list(fault.ranks)
+    strength = fault.strength(len(busy))[during, None]
+    ranks = fault.members
     if fault.cls == "input":
         held[1][:, ranks] -= strength * STEP_S
     elif fault.cls == "network":
@@ -151,7 +151,7 @@ def _pass_through(event: Benign, busy: Matrix, data: Matrix, rng: np.random.Gene
     """Change the busy times as a benign event does; what only the views show is not here."""
     rows = slice(event.first, min(event.last + 1, len(busy)))
     if event.kind == "checkpoint":
-        share = rng.uniform(0.7, 1.0, busy.shape[1]).astype(np.float32)
+        share: Matrix = np.asarray(rng.uniform(0.7, 1.0, busy.shape[1]), np.float32)
         busy[rows] += np.float32(event.size) * share
     elif event.kind in ("eval", "recompile"):
         busy[rows] += np.float32(event.size)

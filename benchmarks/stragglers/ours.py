@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from benchmarks.stragglers.scoring import Alarm
 from neuron_observer.stragglers.channel import Tier
 from neuron_observer.stragglers.columns import SideColumns, StepColumns, Times, TimeSource
 from neuron_observer.stragglers.columns import Topology as Ranks
@@ -15,15 +17,12 @@ from neuron_observer.stragglers.detector import Detector
 from neuron_observer.stragglers.parameters import ONLINE, SCRAPED
 from neuron_observer.stragglers.suspects import Kind, Scope
 
-from benchmarks.stragglers.scoring import Alarm
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from neuron_observer.stragglers.suspects import Assessment, Suspect
-
     from benchmarks.stragglers.topology import Topology
     from benchmarks.stragglers.views import Row, Sample
+    from neuron_observer.stragglers.suspects import Assessment, Suspect
 
 NOT_HARDWARE = (Kind.IMBALANCE,)
 

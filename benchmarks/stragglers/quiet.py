@@ -14,13 +14,13 @@ from benchmarks.stragglers.scoring import chorus
 from benchmarks.stragglers.views import STARTED_AT, hook, passive, scrapes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from benchmarks.stragglers.job import Spec
     from benchmarks.stragglers.ours import Said
     from benchmarks.stragglers.views import Sample
 
-VIEWS = {
+VIEWS: dict[str, Callable[..., Iterator[Sample]]] = {
     "hook": hook,
     "hook with tokens": partial(hook, tokens=True),
     "scrapes": scrapes,

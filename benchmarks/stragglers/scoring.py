@@ -66,7 +66,7 @@ class Result:
 
     @property
     def right_scope(self) -> bool:
-        """Whether core, device, node, link or job is right; a node's link may be called its node."""
+        """Whether core, device, node, link or job is right; a link may be called its node."""
         node = self.fault.scope == "link" and self.scope == "node"
         return self.found and (self.scope == self.fault.scope or node)
 

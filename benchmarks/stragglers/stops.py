@@ -40,7 +40,7 @@ class Verdict:
 
     @property
     def right_rank(self) -> bool:
-        """Whether exactly the culprit is named; where nobody hangs, no rank or the faulty link's."""
+        """Whether exactly the culprit is named; for a lost link its device, or nobody."""
         if self.case.name == "collective":
             faulty = self.case.topology.on_device(self.case.faulty_device)
             return self.ranks <= frozenset(faulty)

@@ -31,7 +31,7 @@ COMMON: tuple[BenignKind, ...] = ("checkpoint", "eval", "recompile", "batch chan
 
 @dataclass(frozen=True)
 class Size:
-    """How many jobs of each shape and size, and how many healthy days of each size and step time."""
+    """How many jobs of each shape and size, and days of each size and step time."""
 
     fault_jobs: dict[tuple[str, int], int]
     calm_jobs: int
@@ -63,7 +63,12 @@ FULL = Size(
         ("variable", 4096): 8,
     },
     calm_jobs=12,
-    other_views={("scrapes", 64): 40, ("scrapes", 512): 30, ("passive", 64): 40, ("passive", 512): 30},
+    other_views={
+        ("scrapes", 64): 40,
+        ("scrapes", 512): 30,
+        ("passive", 64): 40,
+        ("passive", 512): 30,
+    },
     healthy_days={
         (8, 5.0): 16.0,
         (64, 5.0): 20.0,

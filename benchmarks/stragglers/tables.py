@@ -30,11 +30,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def share(hits: int, of: int) -> str:
-    """A share with its Wilson interval: `0.98 (0.95–0.99), 98/100`."""
+    """A share with its Wilson interval: `0.98 (0.95-0.99), 98/100`."""
     if of == 0:
         return "none asked"
     low, high = wilson(hits, of)
-    return f"{_down(hits / of)} ({_down(low)}–{_down(high)}), {hits}/{of}"
+    return f"{_down(hits / of)} ({_down(low)}-{_down(high)}), {hits}/{of}"
 
 
 def f1(outcomes: Sequence[Outcome]) -> str:
@@ -43,7 +43,7 @@ def f1(outcomes: Sequence[Outcome]) -> str:
         return "—"
     rng = np.random.default_rng(SEED)
     low, high = bootstrap([o.counts for o in outcomes], lambda c: Figures(*c).f1, rng)
-    return f"{_down(figures(outcomes).f1)} ({_down(low)}–{_down(high)})"
+    return f"{_down(figures(outcomes).f1)} ({_down(low)}-{_down(high)})"
 
 
 def delays(found: Sequence[int]) -> str:
@@ -135,7 +135,13 @@ def healthy(days: dict[tuple[int, str], Quiet]) -> str:
     kinds = sorted({kind for _, kind in days})
     rows = [_healthy_row(kind, [q for (_, k), q in days.items() if k == kind]) for kind in kinds]
     rows.append(_healthy_row("all", list(days.values())))
-    head = ("noise", "job-days", "warnings (95 % bound a day)", "notices a day", "job slower, a day")
+    head = (
+        "noise",
+        "job-days",
+        "warnings (95 % bound a day)",
+        "notices a day",
+        "job slower, a day",
+    )
     return table(head, rows)
 
 
@@ -174,7 +180,7 @@ def rivals(cell: Cell) -> str:
         "rule", "F1 as published", "calm false alarms", "steps",
         "F1 at equal false alarms", "calm false alarms", "steps", "threshold",
     )  # fmt: skip
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name, outcomes, calm in (
         ("**this detector, notice**", cell.ranked_notices, cell.calm_notices),
         ("**this detector, warning**", cell.ranked_warnings, cell.calm_warnings),

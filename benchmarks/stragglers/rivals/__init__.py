@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Rival(NamedTuple):
-    """A rule by name, its published threshold, its source, and the least threshold that means much."""
+    """A rule by name, its published threshold, its source, and the least one that means much."""
 
     name: str
     score: Callable[[Job], Matrix]
@@ -39,7 +39,11 @@ def rivals() -> tuple[Rival, ...]:
         Rival("Minder-like", windows.minder, 2.5, "distance sum, 4 min, no VAE"),
         Rival("last arrival", windows.last_arrival, 0.5, "waits least in > 50 % of 24 steps"),
         Rival(
-            "BOCD+V, peers", change.bocd_then_peers, 1.2, "job ≥ 10 % slower, 1.2 x role", least=1.05
+            "BOCD+V, peers",
+            change.bocd_then_peers,
+            1.2,
+            "job ≥ 10 % slower, 1.2 x role",
+            least=1.05,
         ),
         Rival("sliding mean", windows.sliding_mean, 1.1, "12 steps against the 100 before"),
         Rival("CUSUM", levels.cusum, 5.0, "own baseline, k = 0.5, no topology"),

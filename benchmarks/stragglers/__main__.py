@@ -7,7 +7,7 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-from benchmarks.stragglers import report, suites
+from benchmarks.stragglers import explain, report, suites
 from benchmarks.stragglers.bench import measure
 from benchmarks.stragglers.goals import goals
 from benchmarks.stragglers.tables import table
@@ -20,6 +20,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="about two minutes; no held-out jobs")
     parser.add_argument("--seed", type=int, default=20261130)
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the tables into this page")
+    parser.add_argument("--explain", action="store_true", help="name every miss on stderr")
     options = parser.parse_args()
     clock = SystemClock()
     began = clock.monotonic()
@@ -33,6 +34,8 @@ def main() -> int:
     day = datetime.fromtimestamp(clock.wall(), tz=timezone.utc).date().isoformat()
     minutes = (clock.monotonic() - began) / 60
     page = report.page(out, wanted, report.origin(options.seed, day, minutes, full=full))
+    if options.explain:
+        print(*explain.lines(out), sep="\n", file=sys.stderr)
     if options.write:
         report.write(options.write, page)
     rows = [(g.name, g.wanted, g.measured, "yes" if g.holds else "NO") for g in wanted]

@@ -66,9 +66,9 @@ class Result:
 
     @property
     def right_scope(self) -> bool:
-        """Whether core, device, node, link or job is right; a link may be called its node."""
-        node = self.fault.scope == "link" and self.scope == "node"
-        return self.found and (self.scope == self.fault.scope or node)
+        """Whether core, device, node, link or job is right; a link may be its node, as may a whole job."""
+        as_good = {"link": "node", "job": "node"}.get(self.fault.scope)
+        return self.found and self.scope in (self.fault.scope, as_good)
 
     @property
     def right_class(self) -> bool:
@@ -104,12 +104,10 @@ def belongs(alarm: Alarm, fault: Fault) -> bool:
 
 
 def _about(alarm: Alarm, fault: Fault) -> bool:
-    if not alarm.ranks:
-        return fault.scope == "job"
+    if fault.scope == "job":  # everybody is slow: whoever is named alone is blamed wrongly
+        return not alarm.ranks or alarm.ranks == frozenset(fault.ranks)
     slow = len(alarm.ranks.intersection(fault.ranks))
-    if fault.scope == "job":
-        return False  # everybody is slow: whoever is named is blamed wrongly
-    return slow >= OWN_SHARE * len(alarm.ranks)
+    return bool(alarm.ranks) and slow >= OWN_SHARE * len(alarm.ranks)
 
 
 def score(

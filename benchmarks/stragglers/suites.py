@@ -43,9 +43,9 @@ class Size:
 
 
 QUICK = Size(
-    fault_jobs={("fixed", 8): 8, ("fixed", 64): 10, ("fixed", 512): 6, ("variable", 64): 6},
-    calm_jobs=4,
-    other_views={("scrapes", 64): 5, ("passive", 64): 8},
+    fault_jobs={("fixed", 8): 6, ("fixed", 64): 8, ("fixed", 512): 5, ("variable", 64): 5},
+    calm_jobs=3,
+    other_views={("scrapes", 64): 6, ("passive", 64): 8},
     healthy_days={(8, 20.0): 0.5, (64, 20.0): 2.0},
     benign_repeats={64: 1},
     hang_repeats=2,

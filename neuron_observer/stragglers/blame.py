@@ -125,6 +125,32 @@ class Blame:
             for cluster in self._scopes.clusters(np.isfinite(ratio))
         ]
 
+    def job_input(self, channel: Channel, period: float) -> list[Suspect]:
+        """All ranks wait for their data alike; the channel has one row, the job."""
+        if channel.tier[0] == Tier.NONE:
+            return []
+        share = float(channel.excess(np.array([0]))[0])
+        return [
+            Suspect(
+                scope=Scope.JOB,
+                kind=Kind.INPUT,
+                tier=Tier(int(channel.tier[0])),
+                rows=(),
+                ranks=(),
+                first_step=int(channel.onset[0]),
+                last_step=int(channel.last[0]),
+                slow_steps=int(channel.slow[0]),
+                ratio=1 + share,
+                since=float(channel.since[0]),
+                worst=1 + float(channel.worst[0]),
+                cost=share,
+                lost=share * period * self._topology.size,
+                basis=(f"input +{share:.1%} of the step on all ranks: shared storage",),
+                excluded=("busy time",),
+                group="all ranks",
+            )
+        ]
+
     def _suspect(
         self,
         channel: Channel,

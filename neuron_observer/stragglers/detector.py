@@ -14,21 +14,23 @@ import numpy as np
 from neuron_observer.stragglers.always import always_slow
 from neuron_observer.stragglers.blame import Blame, Seen
 from neuron_observer.stragglers.channel import Tier
-from neuron_observer.stragglers.columns import Times, TimeSource
+from neuron_observer.stragglers.columns import Times, TimeSource, Topology
 from neuron_observer.stragglers.hints import NOTHING, Hints, Said, nobody
 from neuron_observer.stragglers.network import Transfers
 from neuron_observer.stragglers.parameters import ONLINE
 from neuron_observer.stragglers.residuals import TokenTerm
+from neuron_observer.stragglers.robust import median
 from neuron_observer.stragglers.signals import Signal, Usual
 from neuron_observer.stragglers.slowdown import JobSlowdown
 from neuron_observer.stragglers.suspects import Agreement, Assessment, Regime, Scope, Suspect
 
 if TYPE_CHECKING:
-    from neuron_observer.stragglers.columns import Bytes, Floats, Mask, StepColumns, Topology
+    from neuron_observer.stragglers.columns import Bytes, Floats, Mask, StepColumns
     from neuron_observer.stragglers.parameters import Parameters
 
 DAY = 86_400.0
 USUAL_PERIOD = 5.0  # s, assumed until the period is known
+MOST_PASSED = 3600.0  # s between two updates that are believed
 ABSORB = 128  # slow steps after which a change of the work is its new usual
 
 
@@ -51,6 +53,8 @@ class Detector:
         self._restart = restart
         self._busy = Signal(self.topology, self._p, self._p.effect, replicas=True)
         self._input = Signal(self.topology, self._p, self._p.input_share, replicas=False)
+        everybody = Topology.of([0])
+        self._storage = Signal(everybody, self._p, self._p.input_share, replicas=False)
         self._transfers = Transfers(self.topology, self._p)
         self._slowdown = JobSlowdown(self._p)
         self._tokens = TokenTerm()
@@ -61,6 +65,8 @@ class Detector:
         self._always_due = 0.0
         self.unlevelled = ""  # why always-slow ranks cannot be told
         self._last: int | None = None
+        self._elapsed = 0.0  # s on a clock that never jumps
+        self._at = float("nan")
         self.assessment: Assessment | None = None
 
     def know(self, usual: Usual) -> None:
@@ -80,6 +86,7 @@ class Detector:
         if self._last is not None and columns.step <= self._last:
             raise ValueError(f"step {columns.step} after step {self._last}")
         self._last = columns.step
+        self._pass(columns)
         seen = Seen(_known(columns.busy), _known(columns.wait), _known(columns.input))
         if columns.compiled or columns.pause or self._paused(columns, seen.busy):
             self.assessment = self._assess(columns, seen, ())
@@ -89,6 +96,12 @@ class Detector:
         closed = self._judge(columns, seen)
         self.assessment = self._assess(columns, seen, closed)
         return self.assessment
+
+    def _pass(self, columns: StepColumns) -> None:
+        """Move our own clock: by the period, else by a believable part of the wall clock's move."""
+        passed = columns.period if columns.period > 0 else columns.at - self._at
+        self._elapsed += min(max(np.nan_to_num(passed), 0.0), MOST_PASSED)
+        self._at = columns.at
 
     @property
     def period(self) -> float:
@@ -108,15 +121,26 @@ class Detector:
                 logs = self._tokens.remove(logs, columns.tokens)
             ended = self._busy.update(step, at, logs, updates)
         if seen.input is not None:
-            ended_input = self._input.update(step, at, seen.input / self.period, updates)
-        times = seen.wait if columns.transfer is None else _known(columns.transfer)
-        if times is not None:
-            self._transfers.update(step, at, times, updates)
+            shares = seen.input / self.period
+            ended_input = self._input.update(step, at, shares, updates)
+            self._storage.update(step, at, np.array([median(shares)]), updates)
+        self._network(columns, seen, updates)
         self._blame.learn(columns, seen, self._free())
         return (
             *self._blame.ended(self._busy.channel, ended, self.period, data=False),
             *self._blame.ended(self._input.channel, ended_input, self.period, data=True),
         )
+
+    def _network(self, columns: StepColumns, seen: Seen, updates: float) -> None:
+        """Shortest collectives where they are known, else whole waits and who came late."""
+        shortest = _known(columns.transfer)
+        if shortest is not None:
+            self._transfers.update(columns.step, columns.at, shortest, updates, None)
+        elif seen.wait is not None and seen.busy is not None:
+            late = self._busy.lateness(seen.busy)
+            if seen.input is not None:
+                late = max(late, float(np.nanmax(self._input.residual * self.period, initial=0.0)))
+            self._transfers.update(columns.step, columns.at, seen.wait, updates, late)
 
     def _free(self) -> Mask:
         """The ranks that nothing is said against."""
@@ -133,10 +157,11 @@ class Detector:
             self._blame.slow_input(self._input.channel, cluster, self.period)
             for cluster in self._blame.clusters(self._input.channel)
         ]
+        data += self._blame.job_input(self._storage.channel, self.period)
         refusals = self._too_few()
         if refusals:
             busy = []
-        self._escalate(columns.at, busy)
+        self._escalate(busy)
         self._absorb(busy)
         said = self._hint(columns.step, [*busy, *data], seen)
         suspects = (*busy, *data, *said.suspects, *self._always_slow(columns.at))
@@ -155,7 +180,8 @@ class Detector:
     def _hint(self, step: int, known: list[Suspect], seen: Seen) -> Said:
         """What is said beyond the ranks' own times, and why nobody is named."""
         slower = self._slowdown.current
-        said = NOTHING if known else self._hints.network(self._transfers, self._busy, seen.busy)
+        explained = known and not self._transfers.shortest
+        said = NOTHING if explained else self._hints.network(self._transfers, seen.busy)
         if slower is None or said.suspects or any(s.tier >= Tier.WARNING for s in known):
             return said
         counted = self._hints.counters(slower, step)
@@ -171,12 +197,13 @@ class Detector:
         slower = f"{flagged} of {size} ranks are slower than their own past"
         return (f"{slower}: with so few ranks a change of the work and a fault look the same",)
 
-    def _escalate(self, at: float, suspects: list[Suspect]) -> None:
+    def _escalate(self, suspects: list[Suspect]) -> None:
         """Warnings that last and cost the job become critical."""
         channel = self._busy.channel
         for index, suspect in enumerate(suspects):
             rows = np.array(suspect.rows)
-            long = np.nanmin(channel.warned[rows], initial=np.inf) <= at - self._p.critical_after
+            warned = np.nanmin(channel.warned[rows], initial=np.inf)
+            long = self._elapsed - warned >= self._p.critical_after
             costly = (suspect.cost or 0.0) >= self._p.critical_cost
             if suspect.tier is not Tier.WARNING or not long:
                 continue
@@ -195,9 +222,9 @@ class Detector:
     def _always_slow(self, at: float) -> tuple[Suspect, ...]:
         """The hourly test of levels; the first as soon as most ranks have a baseline."""
         levels = self._busy.levels
-        if at < self._always_due or np.isfinite(levels).mean() < self._p.scope_explains:
+        if self._elapsed < self._always_due or np.isfinite(levels).mean() < self._p.scope_explains:
             return self._always
-        self._always_due = at + self._p.always_every
+        self._always_due = self._elapsed + self._p.always_every
         ratio, self.unlevelled = always_slow(levels, self.topology, self._p)
         self._always = tuple(self._blame.always(ratio, self._last or 0, at))
         return self._always

@@ -159,6 +159,8 @@ def where(suspect: Suspect, topology: Topology) -> str:
 
 def ranks(suspect: Suspect, most: int = 8) -> str:
     """Its ranks, the first few by number."""
+    if not suspect.ranks:
+        return "no rank in particular"
     shown = ", ".join(str(rank) for rank in suspect.ranks[:most])
     more = len(suspect.ranks) - most
     return f"ranks {shown}" + (f" and {more} more" if more > 0 else "")
@@ -190,10 +192,10 @@ def alert(suspect: Suspect, topology: Topology, slowdown: Slowdown | None, basis
         Agreement.DIFFERS: "; it does NOT wait less than its peers: measurement, or off the path",
         Agreement.UNKNOWN: "",
     }[suspect.agreement]
+    slow = f"{suspect.slow_steps} slow steps up to step {suspect.last_step}"
     lines = [
         f"{SEVERITIES[suspect.tier].value.upper()} {message(suspect, topology)}",
-        f"What:   {suspect.slow_steps} slow steps up to step {suspect.last_step}, "
-        f"at worst {suspect.worst:.2f}x{waits}",
+        f"What:   {slow}, at worst {suspect.worst:.2f}x{waits}",
         f"Effect: {_effect(suspect, slowdown)}",
         f"Class:  {KIND_WORDS[suspect.kind]}: {'; '.join(suspect.basis) or 'no side columns'}",
     ]

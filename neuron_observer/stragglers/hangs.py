@@ -40,7 +40,9 @@ class Hang:
     phase: Phase = Phase.INIT
     since: float = 0.0  # when the phase began
     moved: float | None = None  # last progress, or last end of a pause
+    stepped: float | None = None  # last step, unless a pause came between
     done: Floats | None = None  # what every rank had done
+    entered: Floats | None = None  # and the collectives that it had entered
     periods: tuple[float, ...] = ()  # the last hundred step periods
     samples: int = 0  # samples without progress since `moved`
     stall: Stall | None = None
@@ -67,34 +69,53 @@ def advance(state: Hang, progress: Progress, parameters: Parameters = ONLINE) ->
         return _enter(replace(state, why=BLIND, stall=None), Phase.UNKNOWN, progress.at)
     if not np.isfinite(progress.done).any():
         return state  # no answer is not "no progress"
-    steps, state = _moved(state, progress)
+    before, state = state, _noted(state, progress)
     if progress.paused:
         paused = Phase.PAUSE if len(state.periods) >= ENOUGH else Phase.COMPILE
-        return _enter(replace(state, moved=progress.at, samples=0, stall=None), paused, progress.at)
-    if steps > 0:
+        state = replace(state, moved=progress.at, stepped=None, samples=0, stall=None)
+        return _enter(state, paused, progress.at)
+    steps = _gain(before.done, progress.done)
+    if steps > 0 or _gain(before.entered, progress.entered) > 0:
         return _progressed(state, progress, steps, parameters)
     if state.moved is None:
         return replace(state, moved=progress.at)
     return _still(replace(state, samples=state.samples + 1), progress, parameters)
 
 
-def _moved(state: Hang, progress: Progress) -> tuple[float, Hang]:
-    """How many steps the job did since the last sample; a counter that fell began anew."""
-    done = progress.done
-    if state.done is None or len(state.done) != len(done):
-        return 0.0, replace(state, done=done)
-    gained = done - state.done
-    known = np.where(np.isfinite(done), done, state.done)
+def _noted(state: Hang, progress: Progress) -> Hang:
+    """The state with the counts of this sample; a rank that did not answer keeps its last."""
+    return replace(
+        state,
+        done=_merged(state.done, progress.done),
+        entered=_merged(state.entered, progress.entered),
+    )
+
+
+def _merged(old: Floats | None, new: Floats | None) -> Floats | None:
+    if old is None or new is None or len(old) != len(new):
+        return new if new is not None else old
+    return np.where(np.isfinite(new), new, old)
+
+
+def _gain(old: Floats | None, new: Floats | None) -> float:
+    """The median gain of the ranks that gained; a counter that fell began anew."""
+    if old is None or new is None or len(old) != len(new):
+        return 0.0
+    gained = new - old
     gained = gained[np.isfinite(gained) & (gained > 0)]
-    return (float(np.median(gained)) if gained.size else 0.0), replace(state, done=known)
+    return float(np.median(gained)) if gained.size else 0.0
 
 
 def _progressed(state: Hang, progress: Progress, steps: float, parameters: Parameters) -> Hang:
-    periods = state.periods
-    counted = state.moved is not None and state.phase not in {Phase.PAUSE, Phase.STALLED}
-    if counted and state.moved is not None and progress.at > state.moved:
-        periods = (*periods, (progress.at - state.moved) / steps)[-parameters.period_window :]
-    state = replace(state, periods=periods, moved=progress.at, samples=0, stall=None)
+    """Steps were done, or at least collectives entered: an evaluation does no steps."""
+    periods, stepped = state.periods, state.stepped
+    if steps > 0:
+        if stepped is not None and progress.at > stepped:
+            periods = (*periods, (progress.at - stepped) / steps)[-parameters.period_window :]
+        stepped = progress.at
+    state = replace(
+        state, periods=periods, stepped=stepped, moved=progress.at, samples=0, stall=None
+    )
     training = len(periods) >= ENOUGH
     return _enter(state, Phase.TRAINING if training else Phase.INIT, progress.at)
 
@@ -108,7 +129,7 @@ def _still(state: Hang, progress: Progress, parameters: Parameters) -> Hang:
         return state
     usual = float(np.median(state.periods))
     stall = blame(progress, since=state.moved, usual=usual)
-    return _enter(replace(state, stall=stall), Phase.STALLED, progress.at)
+    return _enter(replace(state, stall=stall, stepped=None), Phase.STALLED, progress.at)
 
 
 def _enter(state: Hang, phase: Phase, at: float) -> Hang:

@@ -45,24 +45,22 @@ class Hints:
         self._kinds = kinds
         self._all: Ints = np.arange(topology.size)
 
-    def network(self, transfers: Transfers, busy: Signal, seconds: Floats | None) -> Said:
-        """Slow transfers, unless a rank that comes late, seen or unseen, explains them.
-
-        `seconds` are the busy times of this update: without them a late rank and a slow
-        transfer look the same.
+    def network(self, transfers: Transfers, seconds: Floats | None) -> Said:
+        """Slow transfers. `seconds` are the ranks' busy times: without them a late rank and a slow
+        transfer look the same, as they do where a rank of the group is not seen.
         """
         slow = transfers.slow()
         if seconds is None or not slow.size:
             return NOTHING
-        excess = transfers.excess(slow)
-        if busy.lateness(seconds) >= self._p.kind_share * excess:
-            return NOTHING
-        hidden = int(np.isnan(seconds).sum())
+        rows = self._all
+        if transfers.shortest:
+            rows = np.flatnonzero(np.isin(transfers.groups.codes, slow))
+        hidden = int(np.isnan(seconds[rows]).sum())
         if hidden:
             return Said(
                 [], (f"transfers are slow, but {hidden} ranks that nobody sees may be late",)
             )
-        return Said([self._slow_transfers(transfers, slow, excess)], ())
+        return Said([self._slow_transfers(transfers, slow, transfers.excess(slow))], ())
 
     def _slow_transfers(self, transfers: Transfers, slow: Ints, excess: float) -> Suspect:
         channel = transfers.channel
@@ -89,16 +87,16 @@ class Hints:
         )
 
     def _place(self, transfers: Transfers, slow: Ints) -> Place:
-        """The node that EFA counters or groups single out; else the groups; else the fabric."""
+        """The fabric, if all are slow; the node, if all of its groups are; else the groups."""
         rows = np.flatnonzero(np.isin(transfers.groups.codes, slow))
-        eventful = self._kinds.fabric(rows)
-        partly = len(slow) < self._p.scope_explains * len(transfers.groups)
-        witnesses = eventful if eventful.size or not partly else rows
-        node = self._only(self._topology.node, witnesses)
-        if node is not None:
-            return Place(Scope.NODE, witnesses, f"node {node}")
-        if not partly:
+        if len(slow) >= self._p.scope_explains * len(transfers.groups):
             return Place(Scope.JOB, rows, "fabric")
+        nodes = self._topology.node
+        if nodes is not None and len(slow) > 1:
+            there = np.flatnonzero(np.isin(nodes.codes, nodes.codes[rows]))
+            node = self._only(nodes, rows)
+            if node is not None and len(rows) >= self._p.scope_explains * len(there):
+                return Place(Scope.NODE, rows, f"node {node}")
         names = [transfers.names[int(transfers.groups.labels[group])] for group in slow]
         return Place(Scope.LINK, rows, f"group {', '.join(names)}")
 

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from neuron_observer.stragglers.columns import Floats, Ints, Mask
     from neuron_observer.stragglers.parameters import Parameters
 
-FAST, SLOW = 1 / 6, 1 / 64  # weights of the means "now" and "usual"
+LEVEL, COUNT, USUAL = 1 / 3, 1 / 8, 1 / 64  # weights of the means of now, and of the usual
+COUNTS = {"ecc", "unhealthy", "fabric_events"}
+EVENTS = 0.25  # a mean count an update: one event alone is none, two close together are
 
 
 class Reason(NamedTuple):
@@ -30,15 +32,16 @@ class Reason(NamedTuple):
 class Trend:
     """The mean of a side column now, and its usual mean (standing still while a rank is slow)."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, weight: float = LEVEL) -> None:
+        self._weight = weight
         self.now: Floats = np.full(size, np.nan)
         self.usual: Floats = np.full(size, np.nan)
 
     def add(self, values: Floats, free: Mask) -> None:
         """Take one update; `free` are the ranks that are not slow."""
         known = np.isfinite(values)
-        _mix(self.now, values, FAST, known)
-        _mix(self.usual, values, SLOW, known & free)
+        _mix(self.now, values, self._weight, known)
+        _mix(self.usual, values, USUAL, known & free)
 
     def rise(self, rows: Ints) -> float:
         """Median rise of these ranks over their usual; NaN if not known."""
@@ -67,7 +70,8 @@ class Kinds:
             if values is not None:
                 trend = self._trends.get(column.name)
                 if trend is None:
-                    trend = self._trends[column.name] = Trend(self._size)
+                    weight = COUNT if column.name in COUNTS else LEVEL
+                    trend = self._trends[column.name] = Trend(self._size, weight)
                 trend.add(values, free)
 
     def of_busy(self, rows: Ints, scope: Scope, excess: float) -> Reason:
@@ -83,8 +87,9 @@ class Kinds:
         power = self._power(rows)
         if power is not None:
             return power
-        if scope is Scope.DEVICE and "ecc" not in self._trends:
-            basis = "several ranks of one device; its error counters are not watched"
+        if scope is Scope.DEVICE:
+            watched = "do not move" if "ecc" in self._trends else "are not watched"
+            basis = f"several ranks of one device; its error counters {watched}"
             return Reason(Kind.CHIP, (basis,), normal)
         alone = "and nothing else changed" if self._trends else "and nothing else was measured"
         return Reason(Kind.COMPUTE, (f"longer busy, {alone}",), normal)
@@ -143,7 +148,7 @@ class Kinds:
 
 
 def _jumped(trend: Trend, rows: Ints) -> Mask:
-    """Rows whose count an update is well above its usual: 3x and at least one in ten updates."""
+    """Rows whose count an update is well above its usual."""
     now, usual = trend.now[rows], np.nan_to_num(trend.usual[rows])
     with np.errstate(invalid="ignore"):
-        return np.asarray((now > 3 * usual) & (now - usual > 0.1))
+        return np.asarray((now > 3 * usual) & (now - usual > EVENTS))

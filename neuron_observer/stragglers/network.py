@@ -6,6 +6,7 @@ itself (no clocks compared). It also rises when a rank that is not observed come
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from neuron_observer.stragglers.residuals import Baseline, Scale
 from neuron_observer.stragglers.robust import Groups, sigma
 
 if TYPE_CHECKING:
-    from neuron_observer.stragglers.columns import Floats, Ints, Mask, Topology
+    from neuron_observer.stragglers.columns import Floats, Ints, Topology
     from neuron_observer.stragglers.parameters import Parameters
 
 
@@ -35,18 +36,25 @@ class Transfers:
         self._scale = Scale(parameters.scale_window, parameters.sigma_floor)
         self._count = 0
         self._now: Floats = np.full(size, np.nan)
+        self.shortest = False  # whether the times are shortest collectives
+        self._late: deque[float] = deque(maxlen=parameters.scale_window)
 
-    def update(self, step: int, at: float, times: Floats, updates_a_day: float) -> Mask:
-        """Take seconds in collectives, `(N,)`; gives the groups whose slowness ended."""
-        ended = np.zeros(len(self.groups), dtype=np.bool_)
-        if not len(self.groups):
-            return ended
+    def update(
+        self, step: int, at: float, times: Floats, updates_a_day: float, late: float | None
+    ) -> None:
+        """Take seconds in collectives, `(N,)`.
+
+        `late` is how much longer than usual the slowest rank took in this step, where the times
+        are whole waits: steps in which that explains the rise are passed over. None where
+        they are shortest collectives, which no lateness lengthens for the whole group.
+        """
         self._count += 1
+        self.shortest = late is None
         self._now = self.groups.minima(times)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.where(self._now > 0, np.log(self._now), np.nan)
-        if self._count <= self._p.warm_up:
-            return ended
+        if self._count <= self._p.warm_up or not len(self.groups):
+            return
         ready = self._baseline.learn(logs)
         if ready.any():
             self._scale.add(self._baseline.scale(ready))
@@ -54,13 +62,22 @@ class Transfers:
         calm = residual[self.channel.tier == Tier.NONE]
         noise = self._scale.add(sigma(calm) if calm.size else float("nan"))
         if not np.isfinite(noise):
-            return ended
+            return
+        if late is not None:
+            residual = self._unexplained(residual, late)
         self.channel.effect = max(self._effect, 3 * noise)
         self.channel.record(step, residual)
         run_length = len(self.groups) * updates_a_day / self._p.false_alarms_a_day
-        ended = self.channel.judge(step, at, residual, noise, run_length)
+        self.channel.judge(step, at, residual, noise, run_length)
         self.channel.persist(at)
-        return ended
+
+    def _unexplained(self, residual: Floats, late: float) -> Floats:
+        """The residuals that no late rank explains; NaN for those that one does."""
+        self._late.append(late)
+        extra = late - float(np.median(self._late))
+        rise = self._now * (1 - np.exp(-residual))
+        with np.errstate(invalid="ignore"):
+            return np.where((rise > 0) & (extra >= self._p.kind_share * rise), np.nan, residual)
 
     def slow(self) -> Ints:
         """The groups whose transfers are slow."""

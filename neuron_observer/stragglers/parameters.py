@@ -55,6 +55,7 @@ class Parameters:
     always_z: float = 4.0  # robust z against the spread between ranks [P]
     # job slowdown (stage A)
     slowdown: float = 1.10  # verified ratio of the period [G]
+    slowdown_z: float = 5.0  # … and this many standard errors of the median period [B]
     slowdown_periods: int = 10  # periods that verify it [G: 10 iterations per segment]
     period_window: int = 100  # last good periods [P]
     pause: float = 3.0  # periods above this multiple of the median are pauses [P]

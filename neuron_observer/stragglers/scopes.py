@@ -10,7 +10,7 @@ from neuron_observer.stragglers.robust import Groups
 from neuron_observer.stragglers.suspects import Scope
 
 if TYPE_CHECKING:
-    from neuron_observer.stragglers.columns import Labels, Mask, Topology
+    from neuron_observer.stragglers.columns import Ints, Labels, Mask, Topology
     from neuron_observer.stragglers.parameters import Parameters
 
 
@@ -58,7 +58,7 @@ class Scopes:
         return found
 
     def _whole(self, name: str, left: Mask) -> list[Cluster]:
-        """Whole roles or replicas on at least two nodes; takes their ranks out of `left`."""
+        """Whole roles or replicas that are no machine; takes their ranks out of `left`."""
         groups, labels = self._groups.get(name), self._labels[name]
         if groups is None or labels is None or len(groups) < 2:
             return []
@@ -66,7 +66,7 @@ class Scopes:
         found = []
         for group in np.flatnonzero(share >= self._p.whole_share):
             rows = np.flatnonzero(left & (groups.codes == group))
-            if len(rows) < left.sum() * 0.5 or self._nodes(rows) == 1:
+            if len(rows) < left.sum() * self._p.scope_share or self._is_machine(rows):
                 continue
             found.append(
                 Cluster(Scope.WORKLOAD, tuple(rows.tolist()), _named(name, labels, groups, group))
@@ -74,10 +74,21 @@ class Scopes:
             left[rows] = False
         return found
 
-    def _nodes(self, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int:
-        """On how many nodes these ranks are; 2 where nobody knows."""
-        node = self._labels["node"]
-        return 2 if node is None else len(np.unique(node.codes[rows]))
+    def _is_machine(self, rows: Ints) -> bool:
+        """Whether these ranks are one device's, or all that a node has: then it may be that."""
+        for name in ("device", "node"):
+            labels = self._labels[name]
+            if labels is None:
+                continue
+            codes = np.unique(labels.codes[rows])
+            if len(codes) == 1 and (name == "device" or self._fills(labels, int(codes[0]), rows)):
+                return True
+        return False
+
+    @staticmethod
+    def _fills(node: Labels, code: int, rows: Ints) -> bool:
+        """Whether these are all ranks of a node, and there are others."""
+        return len(node.names) > 1 and len(rows) == int((node.codes == code).sum())
 
     def _machines(self, name: str, scope: Scope, left: Mask) -> list[Cluster]:
         """Nodes or devices of which half of the ranks, and more than one, are slow."""
@@ -94,7 +105,7 @@ class Scopes:
             left[rows] = False
         return found
 
-    def _one_device(self, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> bool:
+    def _one_device(self, rows: Ints) -> bool:
         """Whether one device explains 90 % of these ranks of a node."""
         device = self._labels["device"]
         if device is None:

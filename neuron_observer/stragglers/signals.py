@@ -97,11 +97,10 @@ class Signal:
         return self._fixed.baseline.value
 
     def lateness(self, seconds: Floats) -> float:
-        """The longest that a rank takes more than its usual, in seconds."""
-        late = seconds * (
-            1 - np.exp(-self.channel.level(np.arange(len(seconds)), self._p.persist_of))
-        )
-        return float(np.nanmax(late, initial=0.0))
+        """How much longer than its usual the latest rank took in this update, in seconds."""
+        late = seconds * (1 - np.exp(-self.residual))
+        known = late[np.isfinite(late)]
+        return float(known.max()) if known.size else 0.0
 
     def forget(self, rows: Mask) -> None:
         """Learn these ranks anew."""
@@ -119,14 +118,16 @@ class Signal:
         """Take one update; gives the ranks whose episode ended."""
         self._count += 1
         nobody = np.zeros(len(values), dtype=np.bool_)
-        peek = self.regime is not Regime.FIXED or self._count % PEEK == 0
-        polish = self._two_way is not None and self._two_way.possible and peek
-        polished = self._two_way.residual(values) if polish and self._two_way else None
+        peek = self.regime is Regime.LEARNING or self._count % PEEK == 0
+        two_way = self._two_way
+        if two_way is not None and two_way.possible and (peek or self._way is self._polished):
+            polished = two_way.residual(values)
+            if self._count > self._p.warm_up:
+                self._polished.take(polished, centre=False)
         if self._count <= self._p.warm_up:
             return nobody
-        self._fixed.take(one_way(values, self._least), centre=self._centre)
-        if polished is not None:
-            self._polished.take(polished, centre=False)
+        if peek or self._way is self._fixed:
+            self._fixed.take(one_way(values, self._least), centre=self._centre)
         if self.regime is Regime.LEARNING or self._count % REVIEW == 0:
             self._choose()
         if self.regime is Regime.LEARNING:

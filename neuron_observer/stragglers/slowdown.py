@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, isfinite, log
+from math import exp, isfinite, log, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,9 @@ from neuron_observer.stragglers.robust import MAD_TO_SIGMA, median
 if TYPE_CHECKING:
     from neuron_observer.stragglers.columns import Floats
     from neuron_observer.stragglers.parameters import Parameters
+
+
+MEDIAN_ERROR = 1.2533  # standard error of a median over that of a mean, normal noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class JobSlowdown:
         self._accumulate(step, at, value, (value - centre) / sigma)
         if self._sum == 0:
             self._learn(value)
-        return self._verify(centre)
+        return self._verify(centre, sigma)
 
     def _learn(self, value: float) -> None:
         self._good[self._count % len(self._good)] = value
@@ -87,12 +90,14 @@ class JobSlowdown:
         self._sum = min(max(0.0, self._sum + min(max(score, -4.0), 4.0) - 1.0), 40.0)
         self._pending.append(value)
 
-    def _verify(self, centre: float) -> Slowdown | None:
+    def _verify(self, centre: float, sigma: float) -> Slowdown | None:
+        """Whether the last periods are longer by 10 %, and by more than their median varies."""
         least = self._p.slowdown_periods
         if self._sum < self._p.least_h or len(self._pending) < least:
             return None
         now = median(np.array(self._pending[-least:]))
-        if now - centre >= log(self._p.slowdown):
+        varies = MEDIAN_ERROR * sigma / sqrt(least)
+        if now - centre >= max(log(self._p.slowdown), self._p.slowdown_z * varies):
             self.current = Slowdown(*self._onset, exp(centre), exp(now))
             self._recent = self._pending[-least:]
         elif len(self._pending) >= 10 * least:  # slower, but not enough to tell: the new usual

@@ -111,47 +111,56 @@ def _timed_out(progress: Progress) -> _Said | None:
     return _Said(HangKind.COMPUTE, rows, "an execution on its core timed out, on no other")
 
 
-def _sequences(progress: Progress) -> tuple[Floats, Floats] | None:
-    """Entered and completed collectives where every rank tells them."""
-    if progress.entered is None or not np.isfinite(progress.entered).all():
+class _Sequences(NamedTuple):
+    entered: Floats  # of the ranks that are heard
+    completed: Floats
+    rows: Ints  # which ranks these are
+    silent: int  # how many are not heard
+
+
+def _sequences(progress: Progress) -> _Sequences | None:
+    """Entered and completed collectives of the ranks that tell them; None of fewer than two."""
+    if progress.entered is None:
         return None
-    entered = progress.entered
-    completed = progress.completed if progress.completed is not None else entered - 1
-    return entered, np.where(np.isfinite(completed), completed, entered - 1)
+    rows = np.flatnonzero(np.isfinite(progress.entered))
+    if len(rows) < 2:
+        return None
+    entered = progress.entered[rows]
+    completed = entered - 1
+    if progress.completed is not None:
+        told = progress.completed[rows]
+        completed = np.where(np.isfinite(told), told, completed)
+    return _Sequences(entered, completed, rows, len(progress.entered) - len(rows))
 
 
 def _desync(progress: Progress) -> _Said | None:
-    sequences = _sequences(progress)
-    if sequences is None or progress.operation is None:
+    told = _sequences(progress)
+    if told is None or progress.operation is None or (told.entered == told.completed).any():
         return None
-    entered, _ = sequences
-    if (entered != entered[0]).any():
-        return None
-    codes, count = np.unique(progress.operation, return_counts=True)
+    operation = progress.operation[told.rows]
+    codes, count = np.unique(operation, return_counts=True)
     if len(codes) < 2:
         return None
-    odd = np.flatnonzero(progress.operation != codes[int(count.argmax())])
-    rows = odd if 2 * len(odd) < len(entered) else NOBODY
+    odd = told.rows[operation != codes[int(count.argmax())]]
+    rows = odd if 2 * len(odd) < len(told.rows) else NOBODY
     return _Said(HangKind.DESYNC, rows, "ranks entered different collectives: the program")
 
 
 def _absent(progress: Progress) -> _Said | None:
     """Ranks that never came to the collective in which the others wait."""
-    sequences = _sequences(progress)
-    if sequences is None:
+    told = _sequences(progress)
+    if told is None:
         return None
-    entered, completed = sequences
-    outside = entered == completed
+    outside = told.entered == told.completed
     if outside.any() and not outside.all():
-        absent = outside & (entered == entered[outside].min())
+        absent = outside & (told.entered == told.entered[outside].min())
     else:
-        absent = entered == entered.min()
+        absent = told.entered == told.entered.min()
     if absent.all():
         return None
-    rows = _some(absent)
-    count = int(absent.sum())
-    if not rows.size:
-        why = f"{count} of {len(entered)} ranks did not come to the collective of the others"
+    rows = told.rows[absent]
+    if 2 * len(rows) >= len(told.rows):
+        why = f"{len(rows)} of {len(told.rows)} ranks did not come to the collective of the others"
         return _Said(HangKind.UNKNOWN, NOBODY, why)
     kind, where = _doing(progress, rows)
     why = f"never came to the collective in which the others wait{where}"
@@ -174,13 +183,21 @@ def _proven(progress: Progress, kind: HangKind, rows: Ints) -> bool:
 
 
 def _inside(progress: Progress) -> _Said | None:
-    """All ranks wait in the same collective."""
-    if _sequences(progress) is None:
+    """All ranks that are heard wait in the same collective."""
+    told = _sequences(progress)
+    if told is None:
         return None
     rows = _some(progress.link_error)
     if rows.size:
         why = "all ranks are in the same collective; these report link or EFA errors"
         return _Said(HangKind.COLLECTIVE, rows, why, hardware=True)
+    if told.silent:
+        silent = np.flatnonzero(~np.isfinite(np.asarray(progress.entered)))
+        seen = _passive(progress)
+        if seen is not None and np.isin(seen.rows, silent).all():
+            return seen
+        why = f"all others wait in the same collective; {told.silent} ranks are not heard"
+        return _Said(HangKind.UNKNOWN, NOBODY, why)
     why = "all ranks are in the same collective, and no link or port reports an error"
     return _Said(HangKind.COLLECTIVE, NOBODY, why)
 

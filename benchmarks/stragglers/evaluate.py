@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from benchmarks.stragglers.compare import Contest, outcome
 from benchmarks.stragglers.job import simulate
@@ -14,6 +16,7 @@ from benchmarks.stragglers.views import hook, passive, scrapes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from benchmarks.stragglers.faults import Fault
     from benchmarks.stragglers.job import Job, Spec
     from benchmarks.stragglers.ours import Said
 
@@ -102,12 +105,14 @@ def _calm(cell: Cell, job: Job) -> None:
 def _score(cell: Cell, job: Job, said: Said) -> None:
     spec = job.spec
     affects = [job.affects(i) for i in range(len(spec.faults))]
+    passive_view = cell.view == "passive"
     for alarms, kept, ranked in (
         (said.notices, cell.notices, cell.ranked_notices),
         (said.warnings, cell.warnings, cell.ranked_warnings),
     ):
         seconds = float(job.period.sum())
-        kept.append(score(spec.faults, affects, alarms, spec.steps, seconds, spec.name))
+        faults = [as_seen(fault, job) for fault in spec.faults] if passive_view else spec.faults
+        kept.append(score(faults, affects, alarms, spec.steps, seconds, spec.name))
         ranked.append(outcome(job, alarms))
     cell.alarms += len(said.warnings)
     cell.cpu += said.cpu
@@ -136,6 +141,16 @@ def _slower(cell: Cell, job: Job, said: Said) -> None:
     )
 
 
+def as_seen(fault: Fault, job: Job) -> Fault:
+    """A fault as counters place it: ECC is a device's, fabric events are a node's."""
+    topology = job.spec.topology
+    place = {"chip": topology.device, "network": topology.node}.get(fault.cls)
+    if place is None or not fault.evidence:
+        return fault
+    ranks = np.flatnonzero(np.isin(place, place[fault.members]))
+    return replace(fault, ranks=tuple(ranks.tolist()))
+
+
 def _claimed(cell: Cell, job: Job, said: Said) -> None:
     """Without a hook: a device or node whose counters tell, while the job is slower."""
     for index, fault in enumerate(job.spec.faults):
@@ -143,7 +158,8 @@ def _claimed(cell: Cell, job: Job, said: Said) -> None:
         long = fault.steps >= SLOWER_STEPS and fault.first > 0
         if told and long and job.effect[index] >= SLOWER_FROM:
             cell.claimed_asked += 1
-            cell.claimed_found += any(belongs(alarm, fault) for alarm in said.warnings)
+            seen = as_seen(fault, job)
+            cell.claimed_found += any(belongs(alarm, seen) for alarm in said.warnings)
     cell.false_names += len(cell.warnings[-1].false)
 
 

@@ -67,7 +67,7 @@ def page(out: Outcomes, goals: list[Goal], where_from: str) -> str:
         "### Is the job slower? Who was slow from the start?\n",
         tables.slower([*fixed, *variable, *out.views]),
         "### Seen otherwise: scrapes every 15 s; counters without a hook\n",
-        tables.detection(out.views),
+        tables.detection([cell for cell in out.views if cell.view == "scrapes"]),
         *_claims(out.views),
         "### Hangs\n",
         _hangs(out.hangs),

@@ -66,7 +66,7 @@ class Result:
 
     @property
     def right_scope(self) -> bool:
-        """Whether core, device, node, link or job is right; a link may be its node, as may a whole job."""
+        """Whether the scope is right; a link, or a whole job, may be called its node."""
         as_good = {"link": "node", "job": "node"}.get(self.fault.scope)
         return self.found and self.scope in (self.fault.scope, as_good)
 

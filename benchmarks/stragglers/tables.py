@@ -55,7 +55,7 @@ def delays(found: Sequence[int]) -> str:
 
 def _down(value: float) -> str:
     """Two digits, three near 1, rounded down."""
-    digits = 3 if 0.99 <= value < 1 else 2
+    digits = 3 if 0.99 <= value < 1 - 1e-9 else 2
     return f"{math.floor(value * 10**digits + 1e-9) / 10**digits:.{digits}f}"
 
 

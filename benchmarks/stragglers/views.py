@@ -113,14 +113,17 @@ def scrapes(job: Job, *, at: float = STARTED_AT) -> Iterator[Sample]:
     """
     history: list[Sample] = []
     since: list[Sample] = []
-    due = at + SCRAPE_S
+    elapsed, due = 0.0, SCRAPE_S
     missed = {e.first for e in job.spec.benign if e.kind == "missed scrape"}
     for sample in hook(job, at=at):
         history = [*history[-SCRAPE_STEPS + 1 :], sample]
         since.append(sample)
-        if sample.at < due or len(history) < SCRAPE_STEPS:
+        elapsed += sample.period  # whoever scrapes has a clock of its own
+        if elapsed < due:
             continue
-        due = max(due + SCRAPE_S, sample.at)
+        due += SCRAPE_S * (1 + (elapsed - due) // SCRAPE_S)
+        if len(history) < SCRAPE_STEPS:
+            continue
         if sample.step not in missed:
             yield _medians(history, since)
             since = []

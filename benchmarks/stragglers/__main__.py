@@ -20,6 +20,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="about two minutes; no held-out jobs")
     parser.add_argument("--seed", type=int, default=20261130)
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the tables into this page")
+    parser.add_argument("--workers", type=int, default=2, help="processes (default 2)")
     parser.add_argument("--explain", action="store_true", help="name every miss on stderr")
     options = parser.parse_args()
     clock = SystemClock()
@@ -29,7 +30,7 @@ def main() -> int:
         print(f"{clock.monotonic() - began:6.0f} s  {what}", file=sys.stderr, flush=True)
 
     full = not options.quick
-    out = measure(suites.FULL if full else suites.QUICK, options.seed, tell)
+    out = measure(suites.FULL if full else suites.QUICK, options.seed, tell, options.workers)
     wanted = goals(out, full=full)
     day = datetime.fromtimestamp(clock.wall(), tz=timezone.utc).date().isoformat()
     minutes = (clock.monotonic() - began) / 60

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import tracemalloc
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-import numpy as np
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 from benchmarks.stragglers import quiet, stops, suites, traces
 from benchmarks.stragglers.evaluate import Cell, run
 from benchmarks.stragglers.job import Spec, simulate
 from benchmarks.stragglers.ours import watch
+from benchmarks.stragglers.quiet import Quiet
 from benchmarks.stragglers.topology import TOPOLOGIES
 from benchmarks.stragglers.views import hook
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from benchmarks.stragglers.quiet import Quiet
     from benchmarks.stragglers.stops import Verdict
     from benchmarks.stragglers.suites import Size
     from benchmarks.stragglers.traces import Replay
 
 COST_STEPS = 300
+
+
+Task: TypeAlias = "Callable[[], Outcomes]"
 
 
 @dataclass
@@ -45,34 +48,91 @@ class Outcomes:
         return [cell for cell in self.cells if cell.shape == shape]
 
 
-def measure(size: Size, seed: int, tell: Callable[[str], None]) -> Outcomes:
-    """Run everything, saying what is being done."""
+def measure(size: Size, seed: int, tell: Callable[[str], None], workers: int = 1) -> Outcomes:
+    """Run everything, saying what is done; the cost is measured first and alone."""
     out = Outcomes()
-    for (shape, ranks), count in size.fault_jobs.items():
-        tell(f"faults: {shape} shapes, {ranks} ranks, {count} jobs")
-        calm = list(suites.calm_jobs(ranks, shape, size.calm_jobs, seed))
-        out.cells.append(
-            run(Cell(ranks, shape), suites.fault_jobs(ranks, shape, count, seed), calm)
-        )
-    for (view, ranks), count in size.other_views.items():
-        tell(f"faults seen through {view}: {ranks} ranks, {count} jobs")
-        specs = suites.fault_jobs(ranks, "fixed", count, seed)
-        out.views.append(run(Cell(ranks, "fixed", view), specs))
-    for ranks, count in size.held_out_jobs.items():
-        tell(f"held out: {ranks} ranks, {count} jobs")
-        out.held_out.append(run(Cell(ranks, "held out"), suites.held_out(ranks, count)))
-    tell("hangs")
-    out.hangs = stops.run(size.hang_repeats, seed)
-    tell("benign events")
-    out.benign = quiet.benign_events(size.benign_repeats, seed)
-    tell("public traces")
-    out.replays = traces.replay()
-    tell("cost")
     for ranks in TOPOLOGIES:
         out.cpu[ranks], out.memory[ranks] = cost(ranks, seed)
-    tell("healthy days")
-    out.healthy = quiet.healthy_days(size.healthy_days, seed)
+    tell("cost")
+    tasks = _tasks(size, seed)
+    if workers == 1:
+        for words, task in tasks:
+            _keep(out, task())
+            tell(words)
+        return out
+    with ProcessPoolExecutor(workers) as pool:
+        running = [(words, pool.submit(task)) for words, task in tasks]
+        for words, future in running:
+            _keep(out, future.result())
+            tell(words)
     return out
+
+
+def _tasks(size: Size, seed: int) -> list[tuple[str, Task]]:
+    """Independent parts of the run, the longest first, each giving outcomes of its own."""
+    tasks: list[tuple[str, Task]] = []
+    for key, days in size.healthy_days.items():
+        words = f"healthy: {key[0]} ranks, {key[1]:g}-s steps, {days:g} days"
+        tasks.append((words, partial(_healthy, key, days, seed)))
+    for (shape, ranks), count in size.fault_jobs.items():
+        words = f"faults: {shape} shapes, {ranks} ranks, {count} jobs"
+        tasks.append((words, partial(_faults, shape, ranks, count, size.calm_jobs, seed)))
+    for ranks, repeats in size.benign_repeats.items():
+        words = f"benign events: {ranks} ranks, {repeats} of each"
+        tasks.append((words, partial(_benign, ranks, repeats, seed)))
+    for (view, ranks), count in size.other_views.items():
+        words = f"faults seen through {view}: {ranks} ranks, {count} jobs"
+        tasks.append((words, partial(_view, view, ranks, count, seed)))
+    for ranks, count in size.held_out_jobs.items():
+        words = f"held out: {ranks} ranks, {count} jobs"
+        tasks.append((words, partial(_held_out, ranks, count)))
+    tasks.append(("hangs", partial(_hangs, size.hang_repeats, seed)))
+    tasks.append(("public traces", _traces))
+    return tasks
+
+
+def _faults(shape: str, ranks: int, count: int, calm_count: int, seed: int) -> Outcomes:
+    calm = list(suites.calm_jobs(ranks, shape, calm_count, seed))
+    specs = suites.fault_jobs(ranks, shape, count, seed)
+    return Outcomes(cells=[run(Cell(ranks, shape), specs, calm)])
+
+
+def _view(view: str, ranks: int, count: int, seed: int) -> Outcomes:
+    specs = suites.fault_jobs(ranks, "fixed", count, seed)
+    return Outcomes(views=[run(Cell(ranks, "fixed", view), specs)])
+
+
+def _held_out(ranks: int, count: int) -> Outcomes:
+    return Outcomes(held_out=[run(Cell(ranks, "held out"), suites.held_out(ranks, count))])
+
+
+def _healthy(key: tuple[int, float], days: float, seed: int) -> Outcomes:
+    return Outcomes(healthy=quiet.healthy_days({key: days}, seed))
+
+
+def _benign(ranks: int, repeats: int, seed: int) -> Outcomes:
+    return Outcomes(benign=quiet.benign_events({ranks: repeats}, seed))
+
+
+def _hangs(repeats: int, seed: int) -> Outcomes:
+    return Outcomes(hangs=stops.run(repeats, seed))
+
+
+def _traces() -> Outcomes:
+    return Outcomes(replays=traces.replay())
+
+
+def _keep(out: Outcomes, part: Outcomes) -> None:
+    """Add the outcomes of one part."""
+    out.cells += part.cells
+    out.views += part.views
+    out.held_out += part.held_out
+    out.hangs += part.hangs
+    out.replays += part.replays
+    for key, one in part.healthy.items():
+        out.healthy.setdefault(key, Quiet()).join(one)
+    for name, one in part.benign.items():
+        out.benign.setdefault(name, Quiet()).join(one)
 
 
 def cost(ranks: int, seed: int) -> tuple[list[float], int]:
@@ -86,8 +146,3 @@ def cost(ranks: int, seed: int) -> tuple[list[float], int]:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return cpu, int(peak)
-
-
-def percentile(values: list[float], at: float) -> float:
-    """A percentile; NaN of nothing."""
-    return float(np.percentile(values, at)) if values else float("nan")

@@ -42,6 +42,11 @@ class Quiet:
     cases: int = 0
     names: list[str] = field(default_factory=list)
 
+    def join(self, other: Quiet) -> None:
+        """Add the counts of other jobs."""
+        for name in ("days", "notices", "warnings", "slowdowns", "always", "cases", "names"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
     def add(self, said: Said, seconds: float, *, slower_is_right: bool = False) -> None:
         """Count what was said of one job."""
         self.days += seconds / 86_400

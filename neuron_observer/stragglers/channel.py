@@ -46,6 +46,7 @@ class Channel:
         self.worst: Floats = np.full(size, np.nan)  # greatest residual since the onset
         self.steps: Ints = np.zeros(size, dtype=np.int64)  # steps since the onset
         self._sum: Floats = np.zeros(size)
+        self._busy = False  # any sum above zero, or any episode
         self._quiet: Ints = np.zeros(size, dtype=np.int64)
         self._run: Ints = np.zeros(size, dtype=np.int64)  # steps since the last normal one
         self._recent = Recent(max(parameters.window, 2 * parameters.persist_of), size)
@@ -80,12 +81,15 @@ class Channel:
         with np.errstate(invalid="ignore"):
             above = residual > self._p.gate * self.effect
             normal = residual < self._p.normal * self.effect
-        self._run = np.where(normal, 0, self._run + known)
-        self.last[above] = step
-        self.slow += above
+        self._run += known
+        self._run[normal] = 0
         self.steps += known
-        self._slow_total[above] += residual[above]
-        self.worst = np.fmax(self.worst, residual)
+        np.fmax(self.worst, residual, out=self.worst)
+        rows = np.flatnonzero(above)
+        if rows.size:
+            self.last[rows] = step
+            self.slow[rows] += 1
+            self._slow_total[rows] += residual[rows]
 
     def judge(self, step: int, at: float, score: Floats, sigma: float, run_length: float) -> Mask:
         """Move the sums by one score a rank (NaN stands still) and open or close episodes.
@@ -96,6 +100,8 @@ class Channel:
         k = self.effect / (2 * sigma)
         h = threshold(k, run_length, self._p.least_h)
         move = np.minimum(score / sigma - k, h / self._p.steps_to_notice)
+        if not self._busy and not np.nanmax(move, initial=0.0) > 0:
+            return np.zeros(len(score), dtype=np.bool_)  # nothing is open and nobody is slow
         known = np.isfinite(score)
         total = np.clip(self._sum + np.where(known, move, 0.0), 0.0, 1.25 * h)
         starts = known & (total > 0) & (self._sum == 0) & (self.tier == Tier.NONE)
@@ -105,7 +111,9 @@ class Channel:
         alarms = np.flatnonzero((total >= h) & (self.tier == Tier.NONE))
         if alarms.size:
             self._open(alarms, sigma)
-        return self._close(known & (total < h / 4))
+        ended = self._close(known & (total < h / 4))
+        self._busy = bool(total.any()) or bool(self.tier.any())
+        return ended
 
     def _start(self, rows: Ints, step: int, at: float) -> None:
         """Begin an account of these ranks with the first slow step that the score rests on."""

@@ -125,7 +125,7 @@ class Detector:
             ended_input = self._input.update(step, at, shares, updates)
             self._storage.update(step, at, np.array([median(shares)]), updates)
         self._network(columns, seen, updates)
-        self._blame.learn(columns, seen, self._free())
+        self._blame.learn(columns, seen, self._free(seen))
         return (
             *self._blame.ended(self._busy.channel, ended, self.period, data=False),
             *self._blame.ended(self._input.channel, ended_input, self.period, data=True),
@@ -142,8 +142,10 @@ class Detector:
                 late = max(late, float(np.nanmax(self._input.residual * self.period, initial=0.0)))
             self._transfers.update(columns.step, columns.at, seen.wait, updates, late)
 
-    def _free(self) -> Mask:
-        """The ranks that nothing is said against."""
+    def _free(self, seen: Seen) -> Mask:
+        """The ranks that nothing is said against; nobody while a slow job cannot be looked into."""
+        if seen.busy is None and self._slowdown.current is not None:
+            return np.zeros(self.topology.size, dtype=np.bool_)
         flagged = np.maximum(self._busy.channel.tier, self._input.channel.tier)
         return np.equal(flagged, Tier.NONE)
 

@@ -47,8 +47,7 @@ class Parameters:
     # peers
     least_ranks: int = 5  # below: own baseline only [P]
     least_nodes: int = 3  # below: no comparison of levels [P]
-    least_replica: int = 4  # ranks in a replica for its term to be removed [P]
-    polish: int = 2  # rounds of the two-way median polish [P]
+    least_replica: int = 4  # ranks in a replica of one role for its term to be removed [P]
     # a rank that was always slow
     always_every: float = 3600.0  # s [P]
     always_slow: float = 0.10  # ratio - 1 [P]

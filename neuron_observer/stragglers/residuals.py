@@ -26,6 +26,7 @@ class Baseline:
         self._count = count
         self._first: Floats = np.full((count, size), np.nan)
         self._seen: Ints = np.zeros(size, dtype=np.int64)
+        self._complete = False
 
     def know(self, level: Floats) -> None:
         """Take levels learned elsewhere; NaN is a rank that is never judged."""
@@ -34,8 +35,11 @@ class Baseline:
 
     def learn(self, values: Floats) -> Mask:
         """Take one update of the ranks that have no baseline yet; gives those that now have one."""
-        rows = np.flatnonzero(np.isfinite(values) & (self._seen < self._count))
         ready = np.zeros(len(values), dtype=np.bool_)
+        if self._complete:
+            return ready
+        self._complete = bool((self._seen >= self._count).all())
+        rows = np.flatnonzero(np.isfinite(values) & (self._seen < self._count))
         if rows.size:
             self._first[self._seen[rows], rows] = values[rows]
             self._seen[rows] += 1
@@ -53,6 +57,7 @@ class Baseline:
         self.value[rows] = np.nan
         self._first[:, rows] = np.nan
         self._seen[rows] = 0
+        self._complete = False
 
     def follow(self, residual: Floats, step: float, free: Mask) -> None:
         """Move the baseline of the free ranks by at most `step` towards their residual."""
@@ -83,84 +88,110 @@ class Scale:
         return self.value
 
 
-class TwoWay:
-    """Role x replica removal: Tukey's median polish with one slope a role.
+FITTED, REFIT = 64, 4  # updates that are all fitted, then every fourth
+LARGE = 8  # ranks of a role that have a median worth removing
 
-    A replica of two or three ranks has no median that a slow member does not move: there each
-    rank is predicted from the others.
+
+class TwoWay:
+    """What a rank's replica explains: the same data makes its other roles slow as well.
+
+    Each rank is predicted from the ranks of its replica in *other* roles, so that a slow rank,
+    device or node does not explain itself away; where there is one role only, from its replica's
+    median. One slope a role, for a stage need not feel longer data as much as another.
     """
 
     def __init__(self, topology: Topology, parameters: Parameters) -> None:
-        if topology.role is None:
-            codes = np.zeros(topology.size, dtype=np.int64)
-        else:
-            codes = topology.role.codes
-        replica = topology.replica
-        unknown = np.full(topology.size, -1)
-        self._roles = Groups(codes, least=3)
-        self._replicas = Groups(unknown if replica is None else replica.codes, least=2)
-        self._small: Mask = self._replicas.spread(
-            (self._replicas.sizes < parameters.least_replica).astype(np.float64)
-        ).astype(np.bool_)
-        self._rounds = parameters.polish
-        self._xy = np.full(len(self._roles) + 1, 1e-9)
-        self._yy = np.full(len(self._roles) + 1, 1e-9)
-        self._frozen = False
-        self.predicts = bool(self._small.any())  # ranks from the few others of their replica
-        self.possible = len(self._replicas) > 1 and len(self._roles) > 0
+        size = topology.size
+        self._centred = size >= parameters.least_ranks
+        self._roles: Ints = np.zeros(size, np.int64) if not topology.role else topology.role.codes
+        self._width = max(int(self._roles.max(initial=0)) + 1, 1)
+        self._replicas: Ints = np.full(size, -1)
+        if topology.replica is not None:
+            self._replicas = topology.replica.codes
+        known = (self._replicas >= 0) & (self._roles >= 0)
+        self._cells = Groups(np.where(known, self._replicas * self._width + self._roles, -1))
+        self._known = known
+        least = 1 if self._width > 1 else parameters.least_replica
+        enough = bool(self._cells.sizes.min(initial=size) >= least)
+        self.possible = enough and len(np.unique(self._replicas[known])) > 1
+        self.predicts = (
+            1 < self._width < 4
+        )  # few others: haste of one looks like a fault of another
+        self._warm_up = max(parameters.warm_up, 1)
+        self._seen = 0
+        self._centre: Floats = np.full(size, np.nan)
+        self._large = Groups(self._roles, least=LARGE)  # roles whose own ups and downs are removed
+        self._most_shift = 2 * parameters.sigma_floor  # by little: half of a role may be slow
+        self._fits = True
+        self._count = 0
+        self._xy = np.full(self._width, 1e-9)
+        self._yy = np.full(self._width, 1e-9)
 
-    def residual(self, logs: Floats) -> Floats:
-        """What role and replica do not explain, `(N,)`."""
-        left = logs - self._roles.spread(self._roles.medians(logs))
-        level = left - self._roles.spread(self._roles.medians(left))
-        left = level
-        for round_ in range(self._rounds):
-            common = self._common(left)
-            if round_ == 0 and not self._frozen:
-                self._fit(left, common)
-            left = left - self._slopes() * common if round_ == 0 else left - common
-            left = left - self._roles.spread(self._roles.medians(left))
-            if self._small.any():
-                break
-        return left
+    def know(self, centre: Floats) -> None:
+        """Take the usual level of every rank from elsewhere."""
+        self._centre, self._seen = centre, self._warm_up
 
     def freeze(self) -> None:
         """Keep the slopes as they are."""
-        self._frozen = True
+        self._fits = False
+
+    def residual(self, logs: Floats, calm: Mask) -> Floats:
+        """What the replica does not explain, `(N,)`; slopes are those of unaffected ranks."""
+        left = logs - self._about(logs)
+        common = self._common(left)
+        self._count += 1
+        if self._fits and (self._count <= FITTED or self._count % REFIT == 0):
+            self._fit(np.where(self.unaffected(calm), left, np.nan), common)
+        slopes = np.append(self._xy / self._yy, 1.0)[self._roles]  # code -1: the last
+        rest = left - np.clip(slopes, 0.0, 4.0) * common
+        shift = np.clip(self._large.medians(rest), -self._most_shift, self._most_shift)
+        rest = rest - self._large.spread(shift)
+        return np.asarray(rest - np.nan_to_num(median(rest))) if self._centred else rest
+
+    def unaffected(self, calm: Mask) -> Mask:
+        """The ranks in whose replica nobody is slow."""
+        if calm.all():
+            return calm
+        slow = np.unique(self._replicas[~calm & self._known])
+        return calm & ~np.isin(self._replicas, slow)
+
+    def _about(self, logs: Floats) -> Floats:
+        """The rank's mean over the first updates, then fixed: any constant will do."""
+        if self._seen < self._warm_up:
+            self._seen += 1
+            fresh = np.where(np.isnan(self._centre), logs, self._centre)
+            self._centre = fresh + np.nan_to_num(logs - fresh) / self._seen
+        return np.where(np.isnan(self._centre), np.nanmean(self._centre), self._centre)
 
     def _common(self, left: Floats) -> Floats:
-        """The part that a rank's replica shares, seen from its other ranks where they are few."""
-        common = self._replicas.spread(self._replicas.medians(left))
-        if self._small.any():
-            known = np.where(np.isfinite(left), left, 0.0)
-            codes = self._replicas.codes
-            size = len(self._replicas) + 1
-            count = np.bincount(codes, weights=np.isfinite(left), minlength=size)[codes] - 1
-            total = np.bincount(codes, weights=known, minlength=size)[codes] - known
-            others = np.where(count > 0, total / np.maximum(count, 1), 0.0)
-            common = np.where(self._small, others, common)
-        return common
+        """What the other roles of each rank's replica have in common; 0 where nobody knows."""
+        of_cells = self._cells.medians(left)
+        table = np.full((int(self._replicas.max(initial=0)) + 1, self._width), np.nan)
+        table.reshape(-1)[self._cells.labels] = of_cells
+        common = table
+        if self._width > 1:
+            others = [medians(np.delete(table, role, axis=1).T) for role in range(self._width)]
+            common = np.array(others).T
+        shared = np.zeros(len(left))
+        shared[self._known] = common[self._replicas[self._known], self._roles[self._known]]
+        return np.nan_to_num(shared)
 
     def _fit(self, left: Floats, common: Floats) -> None:
-        """Slope of each role on its replicas' common part: least absolute deviations.
+        """Slope of each role on what its replica shares: least absolute deviations.
 
-        The slope of one update is the median of the ratios weighted by the size of the common part,
-        so that a slow rank does not bend it; slopes are averaged over about a hundred updates.
+        The slope of one update is the median of the ratios, weighted by the size of the common
+        part, so that a slow rank does not bend it; slopes are averaged over a hundred updates.
         """
-        good = np.isfinite(left) & (common != 0)
-        order = np.flatnonzero(good)
+        order = np.flatnonzero(np.isfinite(left) & (common != 0))
         order = order[np.argsort(left[order] / common[order])]
-        for role in range(len(self._roles)):
-            rows = order[self._roles.codes[order] == role]
+        for role in range(self._width):
+            rows = order[self._roles[order] == role]
             if len(rows) < 3:
                 continue
             weight = np.abs(common[rows]).cumsum()
             middle = rows[np.searchsorted(weight, weight[-1] / 2)]
             self._xy[role] = 0.99 * self._xy[role] + weight[-1] * left[middle] / common[middle]
             self._yy[role] = 0.99 * self._yy[role] + weight[-1]
-
-    def _slopes(self) -> Floats:
-        return np.asarray(np.clip(self._xy / self._yy, 0.0, 4.0)[self._roles.codes])
 
 
 def one_way(logs: Floats, least: int) -> Floats:

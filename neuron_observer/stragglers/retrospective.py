@@ -93,10 +93,12 @@ def learn(part: Part, logs: Floats, parameters: Parameters) -> Usual:
     two_way = TwoWay(part.topology, parameters)
     if not two_way.possible:
         return Usual(level, noise, None, float("nan"), two_way)
+    two_way.know(medians(logs))
+    everybody = np.ones(part.topology.size, dtype=np.bool_)
     for row in logs:
-        two_way.residual(row)  # fits the slopes
+        two_way.residual(row, everybody)  # fits the slopes
     two_way.freeze()
-    polished = np.array([two_way.residual(row) for row in logs])
+    polished = np.array([two_way.residual(row, everybody) for row in logs])
     usual = _third(polished, 0) if two_way.predicts else _lowest(polished)
     return Usual(level, noise, usual, _noise(polished, parameters), two_way)
 

@@ -33,15 +33,19 @@ class _Way:
         self.baseline.know(level)
         self.scale.know(noise)
 
-    def take(self, values: Floats, *, centre: bool) -> None:
-        """Learn from one update, then say how far each rank is from its usual."""
+    def take(self, values: Floats, calm: Mask, *, centre: bool) -> None:
+        """Learn from one update, then say how far each rank is from its usual.
+
+        The noise is that of the `calm` ranks: in a small job the slow ones and those predicted
+        from them are half of all.
+        """
         ready = self.baseline.learn(values)
         if ready.any():
             self.scale.add(self.baseline.scale(ready))
         self.residual = values - self.baseline.value
         if centre:
             self.residual = self.residual - np.nan_to_num(median(self.residual))
-        self.scale.add(sigma(self.residual))
+        self.scale.add(sigma(self.residual[calm]))
 
 
 class Usual(NamedTuple):
@@ -120,15 +124,16 @@ class Signal:
         nobody = np.zeros(len(values), dtype=np.bool_)
         peek = self.regime is Regime.LEARNING or self._count % PEEK == 0
         two_way = self._two_way
+        calm = np.equal(self.channel.tier, Tier.NONE)
         if two_way is not None and two_way.possible and (peek or self._way is self._polished):
-            polished = two_way.residual(values)
+            polished = two_way.residual(values, calm)
             if self._count > self._p.warm_up:
-                self._polished.take(polished, centre=False)
+                self._polished.take(polished, two_way.unaffected(calm), centre=False)
         if self._count <= self._p.warm_up:
             return nobody
         if peek or self._way is self._fixed:
-            self._fixed.take(one_way(values, self._least), centre=self._centre)
-        if self.regime is Regime.LEARNING or self._count % REVIEW == 0:
+            self._fixed.take(one_way(values, self._least), calm, centre=self._centre)
+        if self.regime is Regime.LEARNING or (self._count % REVIEW == 0 and calm.all()):
             self._choose()
         if self.regime is Regime.LEARNING:
             return nobody

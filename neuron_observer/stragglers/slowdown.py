@@ -77,16 +77,22 @@ class JobSlowdown:
             return self._follow(value, centre)
         self._accumulate(step, at, value, (value - centre) / sigma)
         if self._sum == 0:
-            self._learn(value)
+            self._forgive()
         return self._verify(centre, sigma)
 
     def _learn(self, value: float) -> None:
         self._good[self._count % len(self._good)] = value
         self._count += 1
 
+    def _forgive(self) -> None:
+        """What was suspected was usual after all: leaving it out would bend the baseline."""
+        for value in self._pending:
+            self._learn(value)
+        self._pending = []
+
     def _accumulate(self, step: int, at: float, value: float, score: float) -> None:
         if self._sum == 0:
-            self._pending, self._onset = [], (step, at)
+            self._onset = (step, at)
         self._sum = min(max(0.0, self._sum + min(max(score, -4.0), 4.0) - 1.0), 40.0)
         self._pending.append(value)
 
@@ -101,9 +107,8 @@ class JobSlowdown:
             self.current = Slowdown(*self._onset, exp(centre), exp(now))
             self._recent = self._pending[-least:]
         elif len(self._pending) >= 10 * least:  # slower, but not enough to tell: the new usual
-            for old in self._pending:
-                self._learn(old)
             self._sum = 0.0
+            self._forgive()
         return self.current
 
     def _follow(self, value: float, centre: float) -> Slowdown | None:

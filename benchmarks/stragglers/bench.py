@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
+
 from benchmarks.stragglers import quiet, stops, suites, traces
 from benchmarks.stragglers.evaluate import Cell, run
 from benchmarks.stragglers.job import Spec, simulate
@@ -83,9 +85,9 @@ def _tasks(size: Size, seed: int) -> list[tuple[str, Task]]:
     for (view, ranks), count in size.other_views.items():
         words = f"faults seen through {view}: {ranks} ranks, {count} jobs"
         tasks.append((words, partial(_view, view, ranks, count, seed)))
-    for ranks, count in size.held_out_jobs.items():
-        words = f"held out: {ranks} ranks, {count} jobs"
-        tasks.append((words, partial(_held_out, ranks, count)))
+    for (shape, ranks), count in size.held_out_jobs.items():
+        words = f"held out: {shape} shapes, {ranks} ranks, {count} jobs"
+        tasks.append((words, partial(_held_out, shape, ranks, count)))
     tasks.append(("hangs", partial(_hangs, size.hang_repeats, seed)))
     tasks.append(("public traces", _traces))
     return tasks
@@ -102,8 +104,9 @@ def _view(view: str, ranks: int, count: int, seed: int) -> Outcomes:
     return Outcomes(views=[run(Cell(ranks, "fixed", view), specs)])
 
 
-def _held_out(ranks: int, count: int) -> Outcomes:
-    return Outcomes(held_out=[run(Cell(ranks, "held out"), suites.held_out(ranks, count))])
+def _held_out(shape: str, ranks: int, count: int) -> Outcomes:
+    specs = suites.held_out(ranks, shape, count)
+    return Outcomes(held_out=[run(Cell(ranks, f"held out, {shape}"), specs)])
 
 
 def _healthy(key: tuple[int, float], days: float, seed: int) -> Outcomes:
@@ -136,11 +139,12 @@ def _keep(out: Outcomes, part: Outcomes) -> None:
 
 
 def cost(ranks: int, seed: int) -> tuple[list[float], int]:
-    """CPU seconds of each step past the baseline, and bytes that the detector holds."""
+    """CPU seconds of each step past the baseline, the best of 3 runs, and bytes held at most."""
     topology = TOPOLOGIES[ranks]
     job = simulate(Spec("cost", seed, topology, COST_STEPS))
     samples = list(hook(job))
-    cpu = watch(topology, samples).cpu[COST_STEPS // 3 :]
+    runs = [watch(topology, samples).cpu[COST_STEPS // 3 :] for _ in range(3)]
+    cpu = min(runs, key=np.median)
     tracemalloc.start()
     watch(topology, samples[: COST_STEPS // 3])
     peak = tracemalloc.get_traced_memory()[1]

@@ -29,7 +29,8 @@ class Noise:
     """How healthy ranks vary; all sizes are ratios of the busy time.
 
     `data` is the spread that the ranks of a replica share (variable shapes), `chip` the lasting
-    spread between ranks, `bursts` whether hosts hiccup for 1 to 6 steps now and then.
+    spread between ranks, `bursts` whether hosts hiccup for 1 to 6 steps now and then. `uneven` is
+    by how much less the last stage follows the data than the first (as an exponent).
     """
 
     shape: Shape = "normal"
@@ -37,11 +38,18 @@ class Noise:
     data: float = 0.0
     chip: float = 0.002
     bursts: bool = False
+    uneven: float = 0.0
 
 
 FIXED = Noise()
 # 0.76 % is what remained of a rank's noise on the variable-length trace without its data.
 VARIABLE = Noise(sigma=0.0076, data=0.12)
+
+# Heavier tails, more spread between chips, and stages that follow the data unevenly.
+HELD_OUT = {
+    "fixed": Noise(shape="t3", chip=0.01),
+    "variable": Noise(shape="t3", sigma=0.0076, data=0.12, chip=0.01, uneven=0.15),
+}
 
 STRESS: dict[str, Noise] = {
     "iid 0.4 %": FIXED,
@@ -67,6 +75,8 @@ def busy_factors(
     if noise.bursts:
         own *= _bursts(steps, ranks, rng)
     data: Matrix = _data(noise.data, steps, topology.data, rng)[:, topology.replica]
+    if noise.uneven:
+        data **= (1 - noise.uneven * topology.stage / topology.stage[-1]).astype(np.float32)
     return np.maximum(own * data, np.float32(0.05)), data
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.stragglers import benign
 from benchmarks.stragglers.faults import HELD_OUT_KINDS, KINDS, Fault, schedule
 from benchmarks.stragglers.job import Spec
-from benchmarks.stragglers.noise import FIXED, STRESS, VARIABLE, Noise
+from benchmarks.stragglers.noise import FIXED, HELD_OUT, STRESS, VARIABLE, Noise
 from benchmarks.stragglers.topology import TOPOLOGIES, Topology
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Size:
     healthy_days: dict[tuple[int, float], float]
     benign_repeats: dict[int, int]
     hang_repeats: int
-    held_out_jobs: dict[int, int]
+    held_out_jobs: dict[tuple[str, int], int]
 
 
 QUICK = Size(
@@ -80,7 +80,7 @@ FULL = Size(
     },
     benign_repeats={8: 3, 64: 3, 512: 1},
     hang_repeats=20,
-    held_out_jobs={64: 24, 512: 12},
+    held_out_jobs={("fixed", 64): 24, ("variable", 64): 24, ("fixed", 512): 12},
 )
 
 
@@ -98,12 +98,15 @@ def calm_jobs(ranks: int, shape: str, count: int, seed: int) -> Iterator[Spec]:
         yield replace(spec, name=f"calm {spec.name}", faults=())
 
 
-def held_out(ranks: int, count: int) -> Iterator[Spec]:
-    """Two kinds of fault that nobody tuned for, then the known kinds from 5 to 10 % only."""
+def held_out(ranks: int, shape: str, count: int) -> Iterator[Spec]:
+    """Two kinds of fault that nobody tuned for, then the known kinds from 5 to 10 % only.
+
+    The noise, too, is one that no other suite has.
+    """
     for index in range(count):
         kinds = HELD_OUT_KINDS if index % 2 == 0 else KINDS
-        name = f"held out {ranks} #{index}"
-        spec = _fault_job(name, ranks, FIXED, (HELD_OUT_SEED, ranks, index), kinds)
+        name = f"held out {shape} {ranks} #{index}"
+        spec = _fault_job(name, ranks, HELD_OUT[shape], (HELD_OUT_SEED, ranks, index), kinds)
         if kinds is KINDS:
             spec = replace(spec, faults=tuple(_weak(f, spec.seed) for f in spec.faults))
         yield spec

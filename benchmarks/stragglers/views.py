@@ -21,6 +21,7 @@ from benchmarks.stragglers.faults import STEP_S
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.random import Generator
     from numpy.typing import NDArray
 
     from benchmarks.stragglers.faults import Fault
@@ -190,7 +191,7 @@ def _hook_missing(job: Job, block: slice) -> NDArray[np.bool_]:
     return gone
 
 
-def _shortest(job: Job, block: slice, rng: np.random.Generator) -> Matrix:
+def _shortest(job: Job, block: slice, rng: Generator) -> Matrix:
     """The shortest collective of each rank: its transfer, and its part of the waiting.
 
     All ranks of a tensor group move data together, so they share the slowest link among them, and
@@ -212,7 +213,7 @@ def _shortest(job: Job, block: slice, rng: np.random.Generator) -> Matrix:
     return moved
 
 
-def _nodes(job: Job, block: slice, rng: np.random.Generator) -> _Node:
+def _nodes(job: Job, block: slice, rng: Generator) -> _Node:
     """The counters of nodes and devices, healthy with the faults laid over."""
     topology = job.spec.topology
     shape = (block.stop - block.start, topology.ranks)
@@ -236,12 +237,7 @@ def _nodes(job: Job, block: slice, rng: np.random.Generator) -> _Node:
 
 
 def _evidence(
-    fault: Fault,
-    rows: NDArray[np.int64],
-    strength: Row,
-    seen: _Node,
-    job: Job,
-    rng: np.random.Generator,
+    fault: Fault, rows: NDArray[np.int64], strength: Row, seen: _Node, job: Job, rng: Generator
 ) -> None:
     """Lay what a fault does to the counters over the healthy ones."""
     topology = job.spec.topology

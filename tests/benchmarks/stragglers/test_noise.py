@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.stragglers.noise import FIXED, STRESS, VARIABLE, Noise, busy_factors
+from benchmarks.stragglers.noise import FIXED, HELD_OUT, STRESS, VARIABLE, Noise, busy_factors
 from benchmarks.stragglers.topology import TOPOLOGIES
 
 TOPOLOGY = TOPOLOGIES[64]
@@ -55,3 +55,10 @@ def test_hiccups_are_rare_short_and_large() -> None:
 def test_equal_seeds_give_equal_noise() -> None:
     """A job can be run again."""
     assert np.array_equal(_factors(VARIABLE, 50)[0], _factors(VARIABLE, 50)[0])
+
+
+def test_uneven_stages_follow_the_data_less_at_the_end() -> None:
+    """The last stage's factor is the first's to the power of 0.85."""
+    _, data = _factors(HELD_OUT["variable"], 50)
+    first, last = data[:, 0], data[:, TOPOLOGY.ranks // 2]
+    assert np.allclose(last, first**0.85, rtol=1e-4)

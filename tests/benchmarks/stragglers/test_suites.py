@@ -25,7 +25,7 @@ def test_calm_jobs_have_no_faults_and_other_seeds() -> None:
 def test_held_out_jobs_have_the_two_kinds_that_no_other_job_has() -> None:
     """Half of them; the other half has known kinds at 5 to 10 % only."""
     kept = {kind.name for kind in HELD_OUT_KINDS}
-    first, second = list(suites.held_out(64, 2))
+    first, second = list(suites.held_out(64, "fixed", 2))
     assert {fault.kind for fault in first.faults} <= kept
     ranked = [fault for fault in second.faults if fault.cls != "network"]
     assert all(0.05 <= fault.severity <= 0.10 for fault in ranked)

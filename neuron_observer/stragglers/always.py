@@ -45,7 +45,7 @@ def _hosts(topology: Topology, rows: Ints, parameters: Parameters) -> Groups | N
     if parameters.least_nodes == 1:
         return Groups(np.arange(len(rows)))
     for labels in (topology.node, topology.device):
-        if labels is not None and rows.size:
+        if labels is not None and rows.size and (labels.codes[rows] >= 0).all():
             hosts = Groups(labels.codes[rows])
             if len(hosts) >= parameters.least_nodes:
                 return hosts

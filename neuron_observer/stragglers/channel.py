@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,15 @@ class Tier(IntEnum):
     CRITICAL = 3
 
 
+class Moment(NamedTuple):
+    """When an update is: its step, the wall clock, our own clock that never jumps, both in s."""
+
+    step: int
+    at: float
+    elapsed: float
+    a_day: float  # updates a day, for the rate of false alarms
+
+
 class Channel:
     """The CUSUM and the open episode of every rank, as arrays.
 
@@ -38,7 +47,7 @@ class Channel:
         self.tier: Bytes = np.zeros(size, dtype=np.uint8)
         self.onset: Ints = np.zeros(size, dtype=np.int64)  # step at which the sum left zero
         self.since: Floats = np.zeros(size)  # wall clock of the onset
-        self.warned: Floats = np.full(size, np.nan)  # wall clock at which the warning came
+        self.warned: Floats = np.full(size, np.nan)  # our clock when the warning came
         self.last: Ints = np.zeros(size, dtype=np.int64)  # last slow step
         self.peak: Bytes = np.zeros(size, dtype=np.uint8)  # highest tier of the episode
         self.slow: Ints = np.zeros(size, dtype=np.int64)  # slow steps since the onset
@@ -91,7 +100,7 @@ class Channel:
             self.slow[rows] += 1
             self._slow_total[rows] += residual[rows]
 
-    def judge(self, step: int, at: float, score: Floats, sigma: float, run_length: float) -> Mask:
+    def judge(self, moment: Moment, score: Floats, sigma: float, run_length: float) -> Mask:
         """Move the sums by one score a rank (NaN stands still) and open or close episodes.
 
         `run_length` is the mean number of scores between false alarms, over one rank. Gives the
@@ -107,7 +116,7 @@ class Channel:
         starts = known & (total > 0) & (self._sum == 0) & (self.tier == Tier.NONE)
         self._sum = total
         if starts.any():
-            self._start(np.flatnonzero(starts), step, at)
+            self._start(np.flatnonzero(starts), moment)
         alarms = np.flatnonzero((total >= h) & (self.tier == Tier.NONE))
         if alarms.size:
             self._open(alarms, sigma)
@@ -115,15 +124,15 @@ class Channel:
         self._busy = bool(total.any()) or bool(self.tier.any())
         return ended
 
-    def _start(self, rows: Ints, step: int, at: float) -> None:
+    def _start(self, rows: Ints, moment: Moment) -> None:
         """Begin an account of these ranks with the first slow step that the score rests on."""
         values = self._recent.last(rows, self.span)
         slow = values > self._p.gate * self.effect
         oldest = self.span - 1 - slow[::-1].argmax(axis=0)  # of the slow ones; the last row if none
         steps = self._recent.steps(rows, self.span)
         some = slow.any(axis=0)
-        self.onset[rows] = np.where(some, steps[oldest, np.arange(len(rows))], step)
-        self.since[rows] = at
+        self.onset[rows] = np.where(some, steps[oldest, np.arange(len(rows))], moment.step)
+        self.since[rows] = moment.at
         self.steps[rows] = np.where(some, oldest + 1, 1)
         self.slow[rows] = slow.sum(axis=0)
         self._slow_total[rows] = np.where(slow, values, 0.0).sum(axis=0)
@@ -144,7 +153,7 @@ class Channel:
         self.warned[ended] = np.nan
         return ended
 
-    def persist(self, at: float) -> None:
+    def persist(self, elapsed: float) -> None:
         """Raise notices to warnings where k of the last m updates were slow.
 
         Two bursts side by side can fill k of m as well; so the run must not have come back
@@ -159,4 +168,4 @@ class Channel:
         twice = above.sum(axis=0) >= 2 * self._p.persist
         raised = rows[once & (twice | (self._run[rows] >= self._p.persist))]
         self.raise_to(Tier.WARNING, raised)
-        self.warned[raised] = at
+        self.warned[raised] = elapsed

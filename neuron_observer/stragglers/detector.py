@@ -13,10 +13,10 @@ import numpy as np
 
 from neuron_observer.stragglers.always import always_slow
 from neuron_observer.stragglers.blame import Blame, Seen
-from neuron_observer.stragglers.channel import Tier
+from neuron_observer.stragglers.channel import Moment, Tier
 from neuron_observer.stragglers.columns import Times, TimeSource, Topology
 from neuron_observer.stragglers.hints import NOTHING, Hints, Said, nobody
-from neuron_observer.stragglers.network import Transfers
+from neuron_observer.stragglers.network import Busy, Transfers
 from neuron_observer.stragglers.parameters import ONLINE
 from neuron_observer.stragglers.residuals import TokenTerm
 from neuron_observer.stragglers.robust import median
@@ -111,36 +111,36 @@ class Detector:
 
     def _judge(self, columns: StepColumns, seen: Seen) -> tuple[Suspect, ...]:
         """Move the channels; gives the suspects whose episodes ended."""
-        updates = DAY / self.period
-        step, at = columns.step, columns.at
+        moment = Moment(columns.step, columns.at, self._elapsed, DAY / self.period)
         nobody = np.zeros(self.topology.size, dtype=np.bool_)
         ended, ended_input = nobody, nobody
         if seen.busy is not None:
             logs = _log(seen.busy)
             if columns.tokens is not None:
                 logs = self._tokens.remove(logs, columns.tokens)
-            ended = self._busy.update(step, at, logs, updates)
+            ended = self._busy.update(moment, logs)
         if seen.input is not None:
             shares = seen.input / self.period
-            ended_input = self._input.update(step, at, shares, updates)
-            self._storage.update(step, at, np.array([median(shares)]), updates)
-        self._network(columns, seen, updates)
+            ended_input = self._input.update(moment, shares)
+            self._storage.update(moment, np.array([median(shares)]))
+        self._network(moment, columns, seen)
         self._blame.learn(columns, seen, self._free(seen))
         return (
             *self._blame.ended(self._busy.channel, ended, self.period, data=False),
             *self._blame.ended(self._input.channel, ended_input, self.period, data=True),
         )
 
-    def _network(self, columns: StepColumns, seen: Seen, updates: float) -> None:
+    def _network(self, moment: Moment, columns: StepColumns, seen: Seen) -> None:
         """Shortest collectives where they are known, else whole waits and who came late."""
         shortest = _known(columns.transfer)
         if shortest is not None:
-            self._transfers.update(columns.step, columns.at, shortest, updates, None)
+            self._transfers.update(moment, shortest, None)
         elif seen.wait is not None and seen.busy is not None:
             late = self._busy.lateness(seen.busy)
             if seen.input is not None:
                 late = max(late, float(np.nanmax(self._input.residual * self.period, initial=0.0)))
-            self._transfers.update(columns.step, columns.at, seen.wait, updates, late)
+            busy = Busy(late, float(np.nan_to_num(median(_log(seen.busy)))))
+            self._transfers.update(moment, seen.wait, busy)
 
     def _free(self, seen: Seen) -> Mask:
         """The ranks that nothing is said against; nobody while a slow job cannot be looked into."""

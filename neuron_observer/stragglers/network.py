@@ -6,8 +6,7 @@ itself (no clocks compared). It also rises when a rank that is not observed come
 
 from __future__ import annotations
 
-from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,8 +15,16 @@ from neuron_observer.stragglers.residuals import Baseline, Scale
 from neuron_observer.stragglers.robust import Groups, sigma
 
 if TYPE_CHECKING:
+    from neuron_observer.stragglers.channel import Moment
     from neuron_observer.stragglers.columns import Floats, Ints, Topology
     from neuron_observer.stragglers.parameters import Parameters
+
+
+class Busy(NamedTuple):
+    """What busy times say of waits: the latest rank's excess (s), and the job's log median."""
+
+    late: float
+    level: float
 
 
 class Transfers:
@@ -37,19 +44,17 @@ class Transfers:
         self._count = 0
         self._now: Floats = np.full(size, np.nan)
         self.shortest = False  # whether the times are shortest collectives
-        self._late: deque[float] = deque(maxlen=parameters.scale_window)
+        self._usual: list[Busy] = []  # of the first updates
 
-    def update(
-        self, step: int, at: float, times: Floats, updates_a_day: float, late: float | None
-    ) -> None:
+    def update(self, moment: Moment, times: Floats, busy: Busy | None) -> None:
         """Take seconds in collectives, `(N,)`.
 
-        `late` is how much longer than usual the slowest rank took in this step, where the times
-        are whole waits: steps in which that explains the rise are passed over. None where
-        they are shortest collectives, which no lateness lengthens for the whole group.
+        `busy` is given where the times are whole waits: steps in which a late rank explains the
+        rise, or the work of all has changed, are passed over. None where they are shortest
+        collectives, which no lateness lengthens for the whole group.
         """
         self._count += 1
-        self.shortest = late is None
+        self.shortest = busy is None
         self._now = self.groups.minima(times)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.where(self._now > 0, np.log(self._now), np.nan)
@@ -63,21 +68,25 @@ class Transfers:
         noise = self._scale.add(sigma(calm) if calm.size else float("nan"))
         if not np.isfinite(noise):
             return
-        if late is not None:
-            residual = self._unexplained(residual, late)
+        if busy is not None:
+            residual = self._unexplained(residual, busy)
         self.channel.effect = max(self._effect, 3 * noise)
-        self.channel.record(step, residual)
-        run_length = len(self.groups) * updates_a_day / self._p.false_alarms_a_day
-        self.channel.judge(step, at, residual, noise, run_length)
-        self.channel.persist(at)
+        self.channel.record(moment.step, residual)
+        run_length = len(self.groups) * moment.a_day / self._p.false_alarms_a_day
+        self.channel.judge(moment, residual, noise, run_length)
+        self.channel.persist(moment.elapsed)
 
-    def _unexplained(self, residual: Floats, late: float) -> Floats:
-        """The residuals that no late rank explains; NaN for those that one does."""
-        self._late.append(late)
-        extra = late - float(np.median(self._late))
+    def _unexplained(self, residual: Floats, busy: Busy) -> Floats:
+        """The residuals that no busy time explains; NaN for those that one does."""
+        if len(self._usual) < self._p.baseline:
+            self._usual.append(busy)
+        late, level = np.median(self._usual, axis=0)
+        if abs(busy.level - level) > self._p.effect:
+            return np.full_like(residual, np.nan)
         rise = self._now * (1 - np.exp(-residual))
         with np.errstate(invalid="ignore"):
-            return np.where((rise > 0) & (extra >= self._p.kind_share * rise), np.nan, residual)
+            explained = (rise > 0) & (busy.late - late >= self._p.kind_share * rise)
+        return np.where(explained, np.nan, residual)
 
     def slow(self) -> Ints:
         """The groups whose transfers are slow."""

@@ -209,7 +209,7 @@ class TokenTerm:
     def remove(self, logs: Floats, tokens: Floats) -> Floats:
         """Log times as if every rank had had the job's median number of tokens."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            counts = np.where(tokens > 0, np.log(tokens), np.nan)
+            counts = np.where((tokens > 0) & np.isfinite(tokens), np.log(tokens), np.nan)
         x = np.nan_to_num(counts - median(counts))
         if not x.any():
             return logs

@@ -12,6 +12,7 @@ from neuron_observer.stragglers.robust import median, sigma
 from neuron_observer.stragglers.suspects import Regime
 
 if TYPE_CHECKING:
+    from neuron_observer.stragglers.channel import Moment
     from neuron_observer.stragglers.columns import Floats, Mask, Topology
     from neuron_observer.stragglers.parameters import Parameters
 
@@ -118,7 +119,7 @@ class Signal:
         self._way.baseline.value[rows] += level[rows]
         self.channel.clear(rows)
 
-    def update(self, step: int, at: float, values: Floats, updates_a_day: float) -> Mask:
+    def update(self, moment: Moment, values: Floats) -> Mask:
         """Take one update; gives the ranks whose episode ended."""
         self._count += 1
         nobody = np.zeros(len(values), dtype=np.bool_)
@@ -137,7 +138,7 @@ class Signal:
             self._choose()
         if self.regime is Regime.LEARNING:
             return nobody
-        ended = self._judge(step, at, updates_a_day)
+        ended = self._judge(moment)
         free = (self.channel.tier == Tier.NONE) & np.isfinite(self.residual)
         self._way.baseline.follow(self.residual, self._p.drift * self._way.scale.value, free)
         return ended
@@ -157,17 +158,17 @@ class Signal:
             self.channel = Channel(len(self.residual), self._p, effect, span)
             self.regime = regime
 
-    def _judge(self, step: int, at: float, updates_a_day: float) -> Mask:
+    def _judge(self, moment: Moment) -> Mask:
         residual = self.residual
-        self.channel.record(step, residual)
-        run_length = len(residual) * updates_a_day / self._p.false_alarms_a_day
+        self.channel.record(moment.step, residual)
+        run_length = len(residual) * moment.a_day / self._p.false_alarms_a_day
         if self.regime is not Regime.NOISY:
-            ended = self.channel.judge(step, at, residual, self._way.scale.value, run_length)
-            self.channel.persist(at)
+            ended = self.channel.judge(moment, residual, self._way.scale.value, run_length)
+            self.channel.persist(moment.elapsed)
             return ended
         if self._count % self._p.stride:
             return np.zeros(len(residual), dtype=np.bool_)
         score = self.channel.windowed()
         noise = self._windowed.add(sigma(score))
         self.channel.effect = max(self._p.effect_noisy, self._p.noisy_z * noise)
-        return self.channel.judge(step, at, score, noise, run_length / self._p.stride)
+        return self.channel.judge(moment, score, noise, run_length / self._p.stride)

@@ -126,6 +126,7 @@ def _contests(cells: list[Cell]) -> list[str]:
         parts += [
             f"### Against other rules: {where} (faults of ranks only; calm jobs: {calm})\n",
             tables.rivals(cell),
+            tables.fair(cell),
         ]
     return parts
 

@@ -190,4 +190,4 @@ class Figures:
 
 def figures(outcomes: Sequence[Outcome]) -> Figures:
     """Figures of all jobs together."""
-    return Figures(*np.sum([outcome.counts for outcome in outcomes], axis=0))
+    return Figures(*np.sum([np.zeros(3), *(outcome.counts for outcome in outcomes)], axis=0))

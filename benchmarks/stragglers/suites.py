@@ -54,20 +54,20 @@ QUICK = Size(
 FULL = Size(
     fault_jobs={
         ("fixed", 4096): 32,
-        ("fixed", 512): 36,
-        ("fixed", 64): 50,
-        ("fixed", 8): 50,
+        ("fixed", 512): 30,
+        ("fixed", 64): 40,
+        ("fixed", 8): 40,
         ("variable", 4096): 8,
-        ("variable", 512): 24,
-        ("variable", 64): 30,
-        ("variable", 8): 24,
+        ("variable", 512): 16,
+        ("variable", 64): 24,
+        ("variable", 8): 20,
     },
-    calm_jobs=12,
+    calm_jobs=10,
     other_views={
-        ("scrapes", 64): 40,
-        ("scrapes", 512): 24,
-        ("passive", 64): 50,
-        ("passive", 512): 30,
+        ("scrapes", 64): 30,
+        ("scrapes", 512): 14,
+        ("passive", 64): 40,
+        ("passive", 512): 16,
     },
     healthy_days={
         (64, 20.0): 40.0,
@@ -78,9 +78,9 @@ FULL = Size(
         (4096, 20.0): 2.0,
         (512, 5.0): 1.0,
     },
-    benign_repeats={8: 3, 64: 3, 512: 1},
-    hang_repeats=20,
-    held_out_jobs={("fixed", 64): 24, ("variable", 64): 24, ("fixed", 512): 12},
+    benign_repeats={8: 2, 64: 2, 512: 1},
+    hang_repeats=12,
+    held_out_jobs={("fixed", 64): 20, ("variable", 64): 20, ("fixed", 512): 10},
 )
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from benchmarks.stragglers.scoring import Outcome, Result
 
 SEED = 20
+GROSS_EXCESS = 0.2
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -191,6 +192,21 @@ def rivals(cell: Cell) -> str:
         pairs = zip(cell.contest.published, cell.contest.equal, strict=True)
         rows += [_rival_row(published, equal) for published, equal in pairs]
     return table(head, rows)
+
+
+def fair(cell: Cell) -> str:
+    """Recall where every rule can see the fault: 1.2 x and more, and the job is slower."""
+    if cell.contest is None:
+        return ""
+    rows = [("this detector, warning", cell.ranked_warnings)]
+    rows += [(row.name, row.outcomes) for row in cell.contest.published]
+    words = []
+    for name, outcomes in rows:
+        some = [
+            r for o in outcomes for r in o.results if r.affects and r.fault.severity >= GROSS_EXCESS
+        ]
+        words.append(f"{name} {sum(r.found for r in some)}/{len(some)}")
+    return f"Faults of 1.2 x and more that slow the job, found as published: {', '.join(words)}.\n"
 
 
 def _rival_row(published: Row, equal: Row) -> tuple[str, ...]:

@@ -65,15 +65,19 @@ class Blame:
             return []
         warned = channel.tier >= Tier.WARNING
         if not warned.any():
-            return self._scopes.clusters(flagged)
+            return self._scopes.clusters(flagged, channel.rising)
         began = np.unique(channel.onset[warned])
         near = np.abs(channel.onset[:, None] - began[None, :]).min(axis=1) <= self._p.persist_of
         sure = warned | (flagged & near)
-        return self._scopes.clusters(sure) + self._scopes.clusters(flagged & ~sure)
+        rest = flagged & ~sure
+        return [
+            *self._scopes.clusters(sure, channel.rising),
+            *self._scopes.clusters(rest, channel.rising),
+        ]
 
     def ended(self, channel: Channel, ended: Mask, period: float, *, data: bool) -> list[Suspect]:
         """Suspects of the episodes that just ended."""
-        clusters = self._scopes.clusters(ended) if ended.any() else []
+        clusters = self._scopes.clusters(ended, ended) if ended.any() else []
         make = self.slow_input if data else self.slow_busy
         return [make(channel, cluster, period, closed=True) for cluster in clusters]
 
@@ -122,7 +126,7 @@ class Blame:
                 basis=basis,
                 group=cluster.group,
             )
-            for cluster in self._scopes.clusters(np.isfinite(ratio))
+            for cluster in self._scopes.clusters(np.isfinite(ratio), np.isfinite(ratio))
         ]
 
     def job_input(self, channel: Channel, period: float) -> list[Suspect]:

@@ -67,6 +67,13 @@ class Channel:
         self._recent.forget(rows)
         self.warned[rows] = np.nan
 
+    @property
+    def rising(self) -> Mask:
+        """Ranks with an episode, or on the way to one."""
+        latest = self._recent.last(np.arange(len(self.tier)), 1)[0]
+        slow = np.nan_to_num(latest) > self._p.normal * self.effect
+        return np.asarray((self.tier > Tier.NONE) | ((self._sum > 0) & slow))
+
     def level(self, rows: Ints, window: int) -> Floats:
         """The median residual of these ranks over their last `window` updates."""
         return medians(self._recent.last(rows, window))

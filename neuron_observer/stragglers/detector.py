@@ -131,11 +131,14 @@ class Detector:
         )
 
     def _network(self, moment: Moment, columns: StepColumns, seen: Seen) -> None:
-        """Shortest collectives where they are known, else whole waits and who came late."""
+        """Shortest collectives where they are known, else whole waits and who came late.
+
+        Whole waits follow the data where it varies, and say nothing of transfers then.
+        """
         shortest = _known(columns.transfer)
         if shortest is not None:
             self._transfers.update(moment, shortest, None)
-        elif seen.wait is not None and seen.busy is not None:
+        elif seen.wait is not None and seen.busy is not None and self._busy.regime is Regime.FIXED:
             late = self._busy.lateness(seen.busy)
             if seen.input is not None:
                 late = max(late, float(np.nanmax(self._input.residual * self.period, initial=0.0)))
@@ -233,7 +236,7 @@ class Detector:
 
     def _paused(self, columns: StepColumns, busy: Floats | None) -> bool:
         """Whether the step is a pause of the job: long, and not because a few ranks compute."""
-        if not self._slowdown.is_pause(columns.period):
+        if not self._slowdown.is_pause(columns.period, blind=busy is None):
             return False
         extra = columns.period - self.period
         return busy is None or not self._blame.few_explain(extra, busy)

@@ -55,9 +55,11 @@ class Parameters:
     # job slowdown (stage A)
     slowdown: float = 1.10  # verified ratio of the period [G]
     slowdown_z: float = 5.0  # … and this many standard errors of the median period [B]
+    slowdown_share: float = 0.75  # of these periods that must be half as much longer [B]
     slowdown_periods: int = 10  # periods that verify it [G: 10 iterations per segment]
     period_window: int = 100  # last good periods [P]
     pause: float = 3.0  # periods above this multiple of the median are pauses [P]
+    pause_samples: int = 24  # samples in a row that are a pause, seen from outside [B]
     # network and input
     transfer: float = 0.20  # rise of a group's transfer time [P]
     input_share: float = 0.05  # share of the period that input must cost [P]

@@ -164,7 +164,7 @@ class TwoWay:
         return np.where(np.isnan(self._centre), np.nanmean(self._centre), self._centre)
 
     def _common(self, left: Floats) -> Floats:
-        """What the other roles of each rank's replica have in common; 0 where nobody knows."""
+        """What the other roles of each rank's replica have in common; NaN if nobody knows."""
         of_cells = self._cells.medians(left)
         table = np.full((int(self._replicas.max(initial=0)) + 1, self._width), np.nan)
         table.reshape(-1)[self._cells.labels] = of_cells
@@ -172,9 +172,9 @@ class TwoWay:
         if self._width > 1:
             others = [medians(np.delete(table, role, axis=1).T) for role in range(self._width)]
             common = np.array(others).T
-        shared = np.zeros(len(left))
+        shared = np.full(len(left), np.nan)
         shared[self._known] = common[self._replicas[self._known], self._roles[self._known]]
-        return np.nan_to_num(shared)
+        return shared
 
     def _fit(self, left: Floats, common: Floats) -> None:
         """Slope of each role on what its replica shares: least absolute deviations.
@@ -182,7 +182,7 @@ class TwoWay:
         The slope of one update is the median of the ratios, weighted by the size of the common
         part, so that a slow rank does not bend it; slopes are averaged over a hundred updates.
         """
-        order = np.flatnonzero(np.isfinite(left) & (common != 0))
+        order = np.flatnonzero(np.isfinite(left) & np.isfinite(common) & (common != 0))
         order = order[np.argsort(left[order] / common[order])]
         for role in range(self._width):
             rows = order[self._roles[order] == role]

@@ -45,28 +45,35 @@ class Scopes:
             if labels is not None
         }
 
-    def clusters(self, flagged: Mask) -> list[Cluster]:
-        """The flagged ranks, each in exactly one cluster."""
+    def clusters(self, flagged: Mask, rising: Mask) -> list[Cluster]:
+        """The flagged ranks, each in exactly one cluster.
+
+        Ranks are flagged one after another: whether a stage or replica is slow as a whole, those
+        that are `rising` decide.
+        """
         left = flagged.copy()
         found: list[Cluster] = []
-        if flagged.sum() > 1:
+        if rising.sum() > 1:
             for name in ("role", "replica"):
-                found += self._whole(name, left)
+                found += self._whole(name, left, rising)
             found += self._machines("node", Scope.NODE, left)
             found += self._machines("device", Scope.DEVICE, left)
         found += [Cluster(Scope.CORE, (int(row),)) for row in np.flatnonzero(left)]
         return found
 
-    def _whole(self, name: str, left: Mask) -> list[Cluster]:
+    def _whole(self, name: str, left: Mask, rising: Mask) -> list[Cluster]:
         """Whole roles or replicas that are no machine; takes their ranks out of `left`."""
         groups, labels = self._groups.get(name), self._labels[name]
         if groups is None or labels is None or len(groups) < 2:
             return []
-        share = groups.share(left.astype(np.float64))
+        share = groups.share(rising.astype(np.float64))
         found = []
         for group in np.flatnonzero(share >= self._p.whole_share):
-            rows = np.flatnonzero(left & (groups.codes == group))
-            if len(rows) < left.sum() * self._p.scope_share or self._is_machine(rows):
+            members = groups.codes == group
+            rows = np.flatnonzero(left & members)
+            if len(rows) < max(left.sum() * self._p.scope_share, 1):
+                continue
+            if self._is_machine(np.flatnonzero(rising & members)):
                 continue
             found.append(
                 Cluster(Scope.WORKLOAD, tuple(rows.tolist()), _named(name, labels, groups, group))

@@ -36,6 +36,7 @@ class Slowdown:
 class JobSlowdown:
     """A one-sided CUSUM on the log period, verified: ≥ 1.10x over ≥ 10 periods.
 
+    Three quarters of them must be well above the usual: hiccups side by side are no slowdown.
     Pauses (checkpoint, evaluation: more than 3x the usual) are left out, but only as long as
     they are short: slowness that stays is no pause.
     """
@@ -56,12 +57,15 @@ class JobSlowdown:
         """The usual period in seconds; NaN until ten are known."""
         return exp(median(self._good)) if self._count >= self._p.slowdown_periods else float("nan")
 
-    def is_pause(self, period: float) -> bool:
-        """Whether a period is that of a pause; not the fourth in a row."""
+    def is_pause(self, period: float, *, blind: bool = False) -> bool:
+        """Whether a period is that of a pause; not the fourth in a row.
+
+        Looked at from outside (`blind`) a pause is not one long step but many slow samples.
+        """
         usual = self.current.now if self.current else self.usual
         long = isfinite(period) and period > self._p.pause * usual
         self.pauses = self.pauses + 1 if long else 0
-        return long and self.pauses < self._p.steps_to_notice
+        return long and self.pauses < (self._p.pause_samples if blind else self._p.steps_to_notice)
 
     def update(self, step: int, at: float, period: float) -> Slowdown | None:
         """Take one good period; gives the slowdown while there is one."""
@@ -72,13 +76,20 @@ class JobSlowdown:
             self._learn(value)
             return None
         centre = median(self._good)
-        sigma = max(self._p.sigma_floor, MAD_TO_SIGMA * median(np.abs(self._good - centre)))
+        sigma = self._scale(centre)
         if self.current is not None:
             return self._follow(value, centre)
         self._accumulate(step, at, value, (value - centre) / sigma)
         if self._sum == 0:
             self._forgive()
         return self._verify(centre, sigma)
+
+    def _scale(self, centre: float) -> float:
+        """The noise of the good periods; that of their upper half where they are skewed."""
+        apart = self._good - centre
+        above = median(apart[apart > 0])
+        both = median(np.abs(apart))
+        return max(self._p.sigma_floor, MAD_TO_SIGMA * float(np.nanmax([both, above])))
 
     def _learn(self, value: float) -> None:
         self._good[self._count % len(self._good)] = value
@@ -101,9 +112,12 @@ class JobSlowdown:
         least = self._p.slowdown_periods
         if self._sum < self._p.least_h or len(self._pending) < least:
             return None
-        now = median(np.array(self._pending[-least:]))
+        last = np.array(self._pending[-least:])
+        now = median(last)
         varies = MEDIAN_ERROR * sigma / sqrt(least)
-        if now - centre >= max(log(self._p.slowdown), self._p.slowdown_z * varies):
+        enough = max(log(self._p.slowdown), self._p.slowdown_z * varies)
+        lasting = np.quantile(last, 1 - self._p.slowdown_share) - centre >= enough / 2
+        if now - centre >= enough and lasting:
             self.current = Slowdown(*self._onset, exp(centre), exp(now))
             self._recent = self._pending[-least:]
         elif len(self._pending) >= 10 * least:  # slower, but not enough to tell: the new usual

@@ -12,7 +12,7 @@
     scoring    alarms against truth: precision, recall, place, class, delay
     intervals  Wilson and bootstrap
     suites     which jobs are run
-    goals, report, explain   the figures that must hold, the tables, every miss by name
+    goals, report, weak, explain   figures that must hold, tables, weak cells, every miss
 
 The simulator follows published distributions, not the detector: it imports nothing of
 `neuron_observer.stragglers`; only `ours` does.

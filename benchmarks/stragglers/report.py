@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.stragglers import tables
+from benchmarks.stragglers import tables, weak
 from benchmarks.stragglers.rivals import nvrx
 from benchmarks.stragglers.tables import share, table
 
@@ -22,6 +22,21 @@ if TYPE_CHECKING:
     from benchmarks.stragglers.stops import Verdict
 
 BEGIN, END = "<!-- table -->", "<!-- /table -->"
+WEAK = (
+    "Listed by the program: kinds below 0.95, false alarms of any tier, rules as good or sooner.\n"
+)
+ASSUMED = """### What the simulator assumes
+
+An upper bound: the noise is the measured one, but it is made by the same formulas in all jobs.
+Ranks of a replica share their data exactly (in the held-out jobs the last stage follows it to the
+power 0.85); a tensor group computes as long as its slowest rank; every rank reports busy, wait,
+input and its shortest collective at each step, without error. A slow link multiplies the shortest
+collective of its ranks. Healthy devices have an ECC event once in 50,000 rank-steps. Faults come
+one after another, fault jobs last 100 minutes, durations are cut at 20 minutes, and a fault is
+asked for if it lasts 12 steps and costs its ranks 5 %. Network faults count from 1.2 x of the
+transfer, whatever that is of the step. False alarms within 12 steps of each other count once, for
+every rule. Nothing of this has been seen on Trainium.
+"""
 PARAMETERS = "neuron_observer/stragglers/parameters.py"
 
 
@@ -56,6 +71,10 @@ def page(out: Outcomes, goals: list[Goal], where_from: str) -> str:
             ("figure", "wanted", "measured", "holds"),
             [(g.name, g.wanted, g.measured, "yes" if g.holds else "**no**") for g in goals],
         ),
+        "### Weak cells\n",
+        WEAK,
+        "\n".join(f"- {line}" for line in weak.lines(out)) + "\n",
+        ASSUMED,
         "### Faults found, by job (hook)\n",
         tables.detection([*fixed, *variable]),
         "### By kind of fault (fixed shapes, all sizes)\n",

@@ -1,12 +1,11 @@
-"""What can be seen of a job: by a hook in each rank, by counters from outside, by scrapes.
+"""What can be seen of a job.
 
     hook      one sample a step: busy, wait, input and shortest collective of every rank,
               with what the node knows at that time (host, ECC, power, fabric)
     passive   no hook: executions counted from outside, and what the node knows
     scrapes   medians of the last 12 steps of the hook, every 15 s
 
-The counters of the node follow the faults that have evidence; healthy devices have a corrected
-ECC event now and then, healthy hosts small gaps.
+Counters follow the faults that have evidence; healthy devices have an ECC event now and then.
 """
 
 from __future__ import annotations
@@ -108,10 +107,7 @@ def hook(job: Job, *, tokens: bool = False, at: float = STARTED_AT) -> Iterator[
 
 
 def scrapes(job: Job, *, at: float = STARTED_AT) -> Iterator[Sample]:
-    """Every 15 s the medians of the last 12 steps, as a central place reads them.
-
-    Counts are increments since the scrape before. A missed scrape is not there at all.
-    """
+    """Every 15 s medians of the last 12 steps, and counts since the scrape before."""
     history: list[Sample] = []
     since: list[Sample] = []
     elapsed, due = 0.0, SCRAPE_S

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Coverage,
         Device,
         Entity,
+        Event,
         Evidence,
         Finding,
         Frame,
@@ -177,6 +178,19 @@ def _device(of: Device, readings: dict[Place, dict[str, Any]]) -> dict[str, Any]
     }
 
 
+def _event(of: Event) -> dict[str, Any]:
+    """What happened; of a line of the kernel log `fields` tell its meaning and who printed it."""
+    return {
+        "kind": of.kind,
+        "at": instant(of.at),
+        "message": of.message,
+        "device": of.place.device,
+        "core": of.place.core,
+        "label": of.place.label,
+        "fields": dict(of.fields),
+    }
+
+
 def _by_label(place: Place) -> tuple[str, int, int]:
     device, core = place.device, place.core
     return (place.label, -1 if device is None else device, -1 if core is None else core)
@@ -208,10 +222,7 @@ def snapshot_document(frame: Frame, *, sources: bool = False) -> dict[str, Any]:
             }
             for place in sorted((p for p in readings if p.label), key=_by_label)
         ],
-        "events": [
-            {"kind": event.kind, "at": instant(event.at), "message": event.message}
-            for event in snapshot.events
-        ],
+        "events": [_event(event) for event in snapshot.events],
         "runs": [
             {"collector": run.collector, "ok": run.ok, "seconds": run.seconds, "error": run.error}
             for run in snapshot.runs

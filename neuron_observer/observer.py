@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from neuron_observer.clock import Clock
+    from neuron_observer.collectors.kmsg import Cursor, OwnReads
     from neuron_observer.collectors.machine import MachineReader
+    from neuron_observer.live import LiveReader, MonitorFeed
     from neuron_observer.model import Batch, Cell, Device
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.workers import Workers
@@ -46,6 +48,9 @@ class Options(NamedTuple):
     wait_for_firmware: bool = True  # off in a daemon: an answer is taken when it is there
     only: Collection[str] | None = None  # metrics of the node, devices, cores to read; None: all
     machine: bool = True  # also EFA adapters, host figures, temperatures, our own cost
+    kernel_log: bool = False  # also lines of the kernel log, as events
+    kernel_cursor: Cursor | None = None  # how far that log was read before
+    monitor: MonitorFeed | None = None  # where reports of neuron-monitor come from; None: off
 
 
 class HostReader:
@@ -67,7 +72,21 @@ class HostReader:
         self._previous: Snapshot | None = None
         self._gone = False  # a file that was read is no longer there
         self._known: tuple[Device, ...] | None = None  # until an identity reading may differ
+        self.live = self._live()
         self._look_around()
+
+    def _live(self) -> LiveReader | None:
+        options = self.options
+        if not options.kernel_log and options.monitor is None:
+            return None
+        from neuron_observer.live import KernelReader, LiveReader  # noqa: PLC0415 - costs yaml
+
+        host, clock = self.host, self.clock
+
+        def kernel(own: OwnReads) -> KernelReader:
+            return KernelReader(host, clock, own, cursor=options.kernel_cursor, keep=options.keep)
+
+        return LiveReader(host, clock, options.monitor, kernel if options.kernel_log else None)
 
     def _look_around(self) -> None:
         """Read the topology and make the collectors for it."""
@@ -104,12 +123,17 @@ class HostReader:
         """Read the lanes that are due; the other lanes keep their last batches."""
         if self._gone or ("slow" in lanes and self._previous):
             lanes = self._notice_reload(lanes)
+        begin = self.clock.monotonic()
         runs = [
             self._run("sysfs", lambda: self._sysfs.poll(lanes)),
             self._run("node", lambda: self._node.poll(lanes)),
         ]
         if "firmware" in lanes or not self.options.wait_for_firmware:
             runs.append(self._run("firmware", self._read_firmware))
+        if self.live:
+            if "firmware" in lanes or "expensive" in lanes:
+                self.live.note_reads(begin, self._firmware.reading_since)
+            runs += [self._run(name, read) for name, read in self.live.readers(self._events)]
         if self.machine:
             runs += [self._run(name, read) for name, read in self.machine.readers(lanes)]
         if "slow" in lanes or ("topology", "derived", None) not in self._batches:
@@ -218,7 +242,7 @@ class HostReader:
         if kind == "files_moved":
             message = f"{len(new_places)} files at new places, e.g. {min(new_places)}"
         self._events.append(Event(kind, NODE, self.clock.wall(), message))
-        self.close()
+        self._release()
         self._batches.clear()
         self._known = None
         self._look_around()
@@ -226,7 +250,12 @@ class HostReader:
         return {*lanes, "fast", "normal", "slow", "firmware"}
 
     def close(self) -> None:
-        """Give descriptors and workers back."""
+        """Give descriptors and workers back; a child ends."""
+        self._release()
+        if self.live:
+            self.live.close()
+
+    def _release(self) -> None:
         self._sysfs.close()
         self._node.close()
         self._firmware.close()

@@ -15,6 +15,11 @@ DASH = "—"
 _BYTES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
+def printable(line: str) -> str:
+    """A line from somewhere else without anything that could move a terminal's cursor."""
+    return "".join(c if c.isprintable() else "·" for c in line.replace("\t", " "))
+
+
 def bytes_text(number: float) -> str:
     """1536 → 1.5 KiB; whole numbers stay whole."""
     value, unit = float(number), _BYTES[0]

@@ -29,6 +29,7 @@ FLOORS = {
     "derive": 3,
     "rules": 3,
     "stragglers": 3,
+    "live": 4,
     "observer": 4,
     "store": 4,
     "recording": 4,
@@ -55,8 +56,8 @@ THIRD_PARTY = {
 }
 # parts that may write files, each inside its own directory or where its user says
 WRITERS = {"recording", "store", "sim"}
-# types only: a feed gives frames, a report is about a reader
-SAME_FLOOR = {("feed", "model"), ("doctor", "observer")}
+# a feed gives frames and a report is about a reader (types only); a reader reads lines on request
+SAME_FLOOR = {("feed", "model"), ("doctor", "observer"), ("observer", "live")}
 TOP = 5  # the top floor may import everything
 # a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request
 PROCESS_STARTERS = {"sources/helper.py", "sources/child.py"}

@@ -289,7 +289,15 @@ def test_what_belongs_to_no_device_is_in_the_document() -> None:
         }
     ]
     assert document["events"] == [
-        {"kind": "driver_reloaded", "at": "2026-11-30T10:00:00.123Z", "message": "again"}
+        {
+            "kind": "driver_reloaded",
+            "at": "2026-11-30T10:00:00.123Z",
+            "message": "again",
+            "device": None,
+            "core": None,
+            "label": "",
+            "fields": {},
+        }
     ]
     assert document["runs"] == [{"collector": "sysfs", "ok": True, "seconds": 0.004, "error": ""}]
 

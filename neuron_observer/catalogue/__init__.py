@@ -7,6 +7,13 @@ from neuron_observer.catalogue.derived import DERIVED_METRICS
 from neuron_observer.catalogue.device import DEVICE_METRICS, FIRMWARE_METRICS
 from neuron_observer.catalogue.efa import EFA_METRICS, PORT_METRICS
 from neuron_observer.catalogue.host import DISK_METRICS, HOST_METRICS, OWN_METRICS
+from neuron_observer.catalogue.monitor import (
+    KERNEL_LOG_METRICS,
+    LOGICAL_CORE_METRICS,
+    MONITOR_DEVICE_METRICS,
+    MONITOR_NODE_METRICS,
+    RUNTIME_METRICS,
+)
 from neuron_observer.catalogue.node import NODE_METRICS, PCI_METRICS
 from neuron_observer.catalogue.spec import Kind, MetricSpec, Source
 from neuron_observer.catalogue.thermal import SENSOR_METRICS
@@ -26,6 +33,11 @@ METRICS: dict[str, MetricSpec] = {
         *DISK_METRICS,
         *OWN_METRICS,
         *DERIVED_METRICS,
+        *MONITOR_NODE_METRICS,
+        *MONITOR_DEVICE_METRICS,
+        *LOGICAL_CORE_METRICS,
+        *RUNTIME_METRICS,
+        *KERNEL_LOG_METRICS,
     )
 }
 

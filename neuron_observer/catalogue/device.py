@@ -85,25 +85,22 @@ def _host_memory() -> list[MetricSpec]:
 
 def _ecc(name: str, file: str, text: str, memory: str, error: str) -> MetricSpec:
     corrected = file.endswith("_corrected") and "uncorrected" not in file
-    monitor_field = {"sram_ecc_corrected", "mem_ecc_corrected", "sram_ecc_uncorrected"}
-    sources = [
+    sources = (
         Source(
             "device",
             f"stats/hardware/{file}",
             since=(2, 30, 2) if corrected else (2, 23, 9) if "repairable" in file else (2, 14, 5),
             chips=ECC_CHIPS,
             fact="neuron_sysfs_metrics.c, neuron_fw_io.c: an unreadable register prints 0",
-        )
-    ]
-    if file in monitor_field:
-        sources.append(Source("monitor", f"neuron_hw_counters.neuron_devices[].{file}"))
+        ),
+    )
     return MetricSpec(
         id=f"device.{name}",
         scope="device",
         kind=Kind.COUNTER,
         unit="errors",
         help=text,
-        sources=tuple(sources),
+        sources=sources,
         lane="firmware",
         family="device_ecc_errors_total",
         labels=(("memory", memory), ("error", error)),

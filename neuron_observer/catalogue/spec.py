@@ -7,7 +7,18 @@ from typing import Literal, NamedTuple, TypeAlias
 
 Version: TypeAlias = "tuple[int, ...]"
 
-Scope: TypeAlias = Literal["node", "device", "core", "pci", "port", "efa", "sensor", "disk"]
+Scope: TypeAlias = Literal[
+    "node",
+    "device",
+    "core",
+    "pci",
+    "port",
+    "efa",
+    "sensor",
+    "disk",
+    "runtime",  # a process that uses devices, by pid
+    "logical_core",  # as the runtime counts them; never mixed with physical ones
+]
 Lane: TypeAlias = Literal["fast", "normal", "slow", "firmware", "expensive", "derived"]
 Detail: TypeAlias = Literal["node", "device", "core", "full"]
 Format: TypeAlias = Literal[
@@ -65,6 +76,7 @@ Where: TypeAlias = Literal[
     "filesystem",  # what statvfs says of a mount point
     "process",  # our own process
     "monitor",  # neuron-monitor's report
+    "kernel_log",  # the lines of the kernel log
     "derived",  # computed from other rows
 ]
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from neuron_observer.cli.devices import headline
-from neuron_observer.cli.options import host_options, open_reader
+from neuron_observer.cli.options import (
+    host_options,
+    monitor_feed,
+    monitor_option,
+    open_reader,
+    wait_for_report,
+)
 from neuron_observer.doctor import examine, is_neuron_host
 from neuron_observer.observer import read_once
 
@@ -23,15 +29,20 @@ _WIDTH = 100  # columns
 
 @click.command()
 @host_options
+@monitor_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
-def command(*, host_root: str, config_file: str | None, all_devices: bool, form: str) -> int:
+def command(
+    *, host_root: str, config_file: str | None, all_devices: bool, monitor: str, form: str
+) -> int:
     """Say what is wrong or missing here, and which driver, privilege or setting brings it.
 
     Exit code 0: everything that this driver and chip give is read. 1: something is wrong.
     2: nothing of Neuron is here, or the host cannot be read.
     """
-    reader = open_reader(host_root, config_file, all_devices=all_devices)
+    feed = monitor_feed(monitor, host_root)
+    reader = open_reader(host_root, config_file, all_devices=all_devices, monitor=feed)
     try:
+        wait_for_report(reader)
         report = examine(reader, read_once(reader))
         topology = reader.topology
     finally:

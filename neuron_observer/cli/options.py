@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from neuron_observer.clock import Clock
+    from neuron_observer.live import MonitorFeed
     from neuron_observer.sources.hostfs import HostFs
 
 ONE_SHOT_DEADLINE = 10.0  # seconds; nobody waits a minute to hear that a device does not answer
+REPORT_WAIT = 11.0  # seconds; two of neuron-monitor's own periods, and a start
 
 Function = TypeVar("Function", bound="Callable[..., object]")
 
@@ -49,6 +51,47 @@ def host_options(function: Function) -> Function:
     ):
         function = option(function)
     return function
+
+
+def monitor_option(function: Function) -> Function:
+    """`--monitor`."""
+    return click.option(
+        "--monitor",
+        default="off",
+        show_default=True,
+        metavar="off|pipe|FILE|child",
+        help="Where reports of neuron-monitor come from: standard input, a file or FIFO that it is"
+        " written to, or a child of ours (it attaches to the devices; of a capture: those in it).",
+    )(function)
+
+
+def monitor_feed(monitor: str, host_root: str) -> MonitorFeed | None:
+    """What `--monitor` names; a child runs on this machine, so only this machine may be read."""
+    if monitor == "off":
+        return None
+    from neuron_observer.live import MonitorFeed  # noqa: PLC0415 - costs yaml
+
+    if monitor == "pipe":
+        return MonitorFeed("pipe")
+    if monitor == "child":
+        if os.path.isdir(host_root) and os.path.realpath(host_root) != "/":  # noqa: PTH112 - as below
+            raise InputError(
+                f"--monitor child cannot be had for {host_root}",
+                remedy="A child reports on this machine: leave --host-root out, or name a FILE.",
+            )
+        return MonitorFeed("child")
+    if not os.path.exists(monitor):  # noqa: PTH110 - as below
+        raise InputError(
+            f"{monitor}: no such file", remedy="--monitor takes off, pipe, child or a FILE."
+        )
+    return MonitorFeed("file", monitor)
+
+
+def wait_for_report(reader: HostReader) -> None:
+    """A one-shot waits for one report of a full period, and says so if none comes."""
+    monitor = reader.live.monitor if reader.live else None
+    if monitor is not None and not monitor.wait(REPORT_WAIT):
+        click.echo("neuron-monitor: no report came", err=True)
 
 
 def open_host(root: str) -> HostFs:
@@ -83,28 +126,26 @@ def open_reader(
     all_devices: bool = False,
     thorough: bool = True,
     only: Collection[str] | None = None,
+    kernel_log: bool = False,
+    monitor: MonitorFeed | None = None,
 ) -> HostReader:
     """A reader of the host that the options name."""
     host = open_host(host_root)
-    if config_file is None:
-        options = Options(
-            thorough=thorough,
-            all_devices=all_devices,
-            only=only,
-            machine=only is None,
-            firmware_deadline=ONE_SHOT_DEADLINE,
-        )
-    else:
+    options = Options(
+        thorough=thorough,
+        all_devices=all_devices,
+        only=only,
+        machine=only is None,
+        firmware_deadline=ONE_SHOT_DEADLINE,
+        kernel_log=kernel_log,
+        monitor=monitor,
+    )
+    if config_file is not None:
         from neuron_observer.config import load  # noqa: PLC0415 - costs yaml
 
         config = load(config_file)
-        options = Options(
-            path_map=config.path_map,
-            thorough=thorough,
-            all_devices=all_devices or config.all_devices,
-            only=only,
-            machine=only is None,
-            firmware_deadline=ONE_SHOT_DEADLINE,
+        options = options._replace(
+            path_map=config.path_map, all_devices=all_devices or config.all_devices
         )
     return HostReader(host, clock_of(host), options)
 

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
 from neuron_observer.catalogue import METRICS
-from neuron_observer.cli.options import host_options, open_reader
+from neuron_observer.cli.options import (
+    host_options,
+    monitor_feed,
+    monitor_option,
+    open_reader,
+    wait_for_report,
+)
 from neuron_observer.contract import snapshot_document
-from neuron_observer.model import Frame, Health, Missing, Place, Snapshot, Verdict
+from neuron_observer.model import NODE, Frame, Health, Missing, Place, Snapshot, Verdict
 from neuron_observer.observer import ALL_LANES, read_once
-from neuron_observer.text import DASH, cell_text
+from neuron_observer.text import DASH, cell_text, printable
+
+if TYPE_CHECKING:
+    from neuron_observer.model import Event
 
 NOT_JUDGED = Health(Verdict.UNKNOWN, "only read, not judged: no rule was evaluated")
 
@@ -20,8 +30,12 @@ NOT_JUDGED = Health(Verdict.UNKNOWN, "only read, not judged: no rule was evaluat
 @host_options
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.option("--sources", is_flag=True, help="Say which file each reading comes from.")
+@monitor_option
+@click.option(
+    "--kernel-log", is_flag=True, help="Lines of the kernel log too, as far as they are understood."
+)
 @click.option("--skip-expensive", is_flag=True, help="Leave out pe_cntrs: many register reads.")
-def command(
+def command(  # noqa: PLR0913 - one an option
     *,
     host_root: str,
     config_file: str | None,
@@ -29,14 +43,23 @@ def command(
     form: str,
     sources: bool,
     skip_expensive: bool,
+    kernel_log: bool,
+    monitor: str,
 ) -> None:
     """Print every reading of this host, what is missing and why.
 
     Two reads 300 ms apart, so that rates are known. Exit code 0 also where nothing is there.
     """
     lanes = [lane for lane in ALL_LANES if lane != "expensive" or not skip_expensive]
-    reader = open_reader(host_root, config_file, all_devices=all_devices)
+    reader = open_reader(
+        host_root,
+        config_file,
+        all_devices=all_devices,
+        kernel_log=kernel_log,
+        monitor=monitor_feed(monitor, host_root),
+    )
     try:
+        wait_for_report(reader)
         snapshot = read_once(reader, lanes)
     finally:
         reader.close()
@@ -59,16 +82,24 @@ def place_text(place: Place) -> str:
     return f"neuron{place.device}" + (f"/core{place.core}" if place.core is not None else "")
 
 
+def _event(event: Event) -> str:
+    severity, action = event.fields.get("severity"), event.fields.get("action")
+    meaning = f" [{severity}, {action}]" if severity else ""
+    ours = ", caused by our own reads" if event.fields.get("ours") else ""
+    where = "" if event.place == NODE else f" {place_text(event.place)}"
+    return f"# {event.kind}{meaning}{where}{ours}: {printable(event.message)}"
+
+
 def _lines(snapshot: Snapshot, *, sources: bool) -> list[str]:
-    lines = [f"# {event.kind}: {event.message}" for event in snapshot.events]
+    lines = [_event(event) for event in snapshot.events]
     for batch in snapshot.batches:
         for metric, column in batch.layout.columns.items():
             for offset, place in enumerate(column.places):
                 row = column.start + offset
                 cell = batch.cells[row]
-                value = cell_text(cell, METRICS[metric].unit)
+                value = printable(cell_text(cell, METRICS[metric].unit))
                 if isinstance(cell, Missing):
-                    value = f"{DASH} {cell.why.value}: {cell.detail}"
+                    value = printable(f"{DASH} {cell.why.value}: {cell.detail}")
                 source = f"\t{batch.layout.sources[row]}" if sources else ""
                 lines.append(f"{place_text(place)}\t{metric}\t{value}{source}")
     return lines

@@ -40,9 +40,9 @@ class _State:
 
     def __init__(self) -> None:
         self.failures = 0
-        self.owed = False
         self.asked_at = 0.0  # monotonic, of the read that is owed
         self.due_at = 0.0  # monotonic
+        self.owed = False  # no answer yet, as far as we have looked
 
 
 class FirmwareCollector:
@@ -124,14 +124,20 @@ class FirmwareCollector:
         except OSError:
             return False
 
+    @property
+    def reading_since(self) -> float | None:
+        """Since when (monotonic) a read has had no answer; None: all have answered."""
+        owed = [state.asked_at for state in self._states.values() if state.owed]
+        return min(owed, default=None)
+
     def _batch(self, index: int, answer: Answer | None) -> Batch:
         state, batch = self._states[index], self._batches[index]
+        state.owed = answer is None
         now = self._clock.monotonic()
         if answer is None:
             waited = now - state.asked_at
             result = batch.missing(Missing(Why.STALE, f"no answer for {waited:.1f} s"), now)
             return self._judged(index, result, waited, answering=False)
-        state.owed = False
         longest = max(answer.seconds, default=0.0)
         result = batch.take(
             answer.contents, answer.read_at, sum(answer.seconds), self._clock.wall()

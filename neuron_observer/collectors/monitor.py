@@ -131,6 +131,11 @@ class MonitorCollector:
         self._groups = GroupMemory()
         self._failed_groups: set[tuple[str, int | None]] = set()
 
+    @property
+    def ended(self) -> bool:
+        """Whether no report will ever come."""
+        return self._source is None or self._source.ended
+
     def pause(self) -> None:
         """Give the source up; a child ends and frees its slot on the devices."""
         if self._source is not None:

@@ -52,6 +52,22 @@ def samples(report: MonitorReport, listing: NeuronListing | None = None) -> tupl
     )
 
 
+def memory_by_core(report: MonitorReport) -> dict[int, Named]:
+    """Device memory by logical core and use, over all runtimes."""
+    runtimes = () if isinstance(report.runtimes, Missing) else report.runtimes
+    held: dict[int, list[Named]] = {}
+    for runtime in runtimes:
+        for core, uses in runtime.memory.cores.items():
+            held.setdefault(core, []).append(uses)
+    return {
+        core: {
+            use: _together([uses[use] for uses in several if use in uses], None)
+            for use in dict.fromkeys(use for uses in several for use in uses)
+        }
+        for core, several in held.items()
+    }
+
+
 def logical_per_device(report: MonitorReport) -> int | None:
     """Logical cores of a device; None where the count printed may be either kind.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from neuron_observer.sources.listing import ListingFs
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -34,16 +36,40 @@ def surroundings(reader: HostReader) -> Iterator[Note]:
         yield _temperatures(reader)
 
 
+_GIVES = (
+    "latency, figures a process and a logical core; on drivers before 2.30.2 the only live"
+    " utilisation"
+)
+_COSTS = (
+    "A child of ours takes one of 16 slots of each device and blocks a driver reload while it runs"
+)
+
+
 def _monitor(reader: HostReader) -> Note:
-    here = "found" if _exists(reader, MONITOR) else "not found"
-    return Note(
-        "monitor",
-        False,
-        f"neuron-monitor: {here}; monitor.mode is off",
-        "Without it: no latency, no figures a process, on drivers before 2.30.2 no live"
-        " utilisation. A child of ours would take one of 16 slots of each device and block a"
-        " driver reload",
+    monitor = reader.live.monitor if reader.live else None
+    if monitor is None:
+        here = "found" if _exists(reader, MONITOR) else "not found"
+        return Note(
+            "monitor",
+            False,
+            f"neuron-monitor: {here}; monitor.mode is off",
+            f"--monitor pipe, FILE or child gives {_GIVES}. {_COSTS}; a pipe or file costs nothing",
+        )
+    sample, mode = monitor.sample, monitor.feed.mode
+    state = sample.state.value if sample else "waiting"
+    counts = f"{sample.counts.reports} reports, {sample.counts.bad} other lines" if sample else ""
+    age = f", the last {sample.age:.0f} s old" if sample and sample.age is not None else ""
+    error = f"; {sample.error}" if sample and sample.error else ""
+    text = f"mode {mode}: {state}; {counts}{age}{error}"
+    if sample and sample.report:
+        return Note("monitor", False, text, _COSTS if mode == "child" else "")
+    remedy = (
+        "Is neuron-monitor running and writing there? A file must grow: old reports do not count"
     )
+    return Note("monitor", True, text, _CHILD_REMEDY if mode == "child" else remedy)
+
+
+_CHILD_REMEDY = f"It must be at /{MONITOR} and be allowed to open /dev/neuron*"
 
 
 def _exists(reader: HostReader, path: str) -> bool:
@@ -55,6 +81,9 @@ def _exists(reader: HostReader, path: str) -> bool:
 
 
 def _kernel_log(reader: HostReader) -> Note:
+    if isinstance(reader.host, ListingFs):
+        kept = sum(len(one.kernel) for one in reader.host.listing.passes)
+        return Note("kernel log", False, f"{kept} lines in this file")
     try:
         reader.host.read("dev/kmsg", 8192)
     except BlockingIOError:
@@ -62,9 +91,25 @@ def _kernel_log(reader: HostReader) -> Note:
     except FileNotFoundError:
         return Note("kernel log", False, "no /dev/kmsg below this root")
     except OSError as error:
+        if reader.host.root == "/" and _by_syslog():
+            text = "readable by syslog(2), without numbers: lost lines cannot be counted"
+            return Note("kernel log", False, text)
         text = f"not readable: {error.strerror}"
         return Note("kernel log", False, text, "CAP_SYSLOG or root brings it")
     return Note("kernel log", False, "readable")
+
+
+def _by_syslog() -> bool:
+    from neuron_observer.sources.kernel import (  # noqa: PLC0415 - costs ctypes
+        SYSLOG_ACTION_SIZE_BUFFER,
+        klogctl,
+    )
+
+    try:
+        klogctl(SYSLOG_ACTION_SIZE_BUFFER, 0)
+    except OSError:
+        return False
+    return True
 
 
 def _descriptors(reader: HostReader) -> Note:

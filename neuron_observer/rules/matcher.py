@@ -121,6 +121,10 @@ class Matcher:
                 yield Hit(start, text, matches, not matches)
             at = max(end, here + 1)
 
+    def holds(self, line: bytes) -> bool:
+        """Whether a line may hold a message: a quick look that misses none."""
+        return self._gate.search(line) is not None
+
     def match(self, line: bytes) -> tuple[Match, ...]:
         """All messages in one line, by position; usually none or one."""
         possible = self._possible(line)

@@ -16,6 +16,7 @@ from typing import Protocol
 from neuron_observer.sources.splitter import MAX_LINE, LineSplitter
 
 CHUNK = 65_536  # bytes a read
+MAX_FILL = 64 * 1024 * 1024  # bytes a poll: a writer that never pauses must not hold us
 MAX_BEHIND = 256 * 1024 * 1024  # bytes that a file may be ahead of us before we skip
 FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
@@ -78,8 +79,9 @@ class Descriptor:
         self.seen = 0  # bytes read
 
     def fill(self, fd: int, limit: int) -> bool:
-        """Read until `limit` lines are ready; False once a read finds the end."""
-        while len(self.ready) < limit:
+        """Read until `limit` lines or MAX_FILL bytes; False once a read finds the end."""
+        most = self.seen + MAX_FILL
+        while len(self.ready) < limit and self.seen < most:
             if not readable(fd):
                 return True
             chunk = os.read(fd, CHUNK)

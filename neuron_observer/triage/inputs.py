@@ -11,6 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
+from neuron_observer.triage.captures import is_listing, kept_lines
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -35,7 +37,6 @@ _MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"\x7fELF", "a program or a core dump", "hand over the log of the job instead"),
     (b"SQLite format 3", "a database", "hand over the log of the job instead"),
 )
-_TREE = re.compile(rb"(?:#[^\n]*\n)*(?:0[0-7]{3}|l|d)\t\S")
 
 
 class Block(NamedTuple):
@@ -114,7 +115,7 @@ def _plain(source: Input, stream: BinaryIO) -> Iterator[bytes]:
     if encoding:
         source.notes.append(f"is {encoding.upper()}: converted")
         chunks = _recoded(chunks, encoding)
-    yield from chunks
+    yield from kept_lines(source, chunks) if is_listing(head) else chunks
 
 
 def _peek(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
@@ -153,12 +154,6 @@ def _refused(source: Input, head: bytes) -> bool:
     if head[257:262] == b"ustar":
         source.bytes += len(head)
         source.fail("is a tar archive", "unpack it and hand over the logs in it")
-    elif _TREE.match(head):
-        source.bytes += len(head)
-        source.fail(
-            "is a listing of a host tree, not a log",
-            "unpack it and use: neuron-observer snapshot --host-root DIR",
-        )
     elif _binary(head):
         source.bytes += len(head)
         source.fail("is binary, not a log", "hand over text")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.contract import EXIT_CODES, instant
 from neuron_observer.model import Severity, Verdict
+from neuron_observer.text import printable
 from neuron_observer.triage.judge import label, place
 from neuron_observer.triage.phrases import DO, HEADLINES, KIND, PREFIXES, SPELLED
 
@@ -251,11 +252,6 @@ def _explained(report: Report, width: int) -> list[str]:
             parts.append(("Ours", "our own reads of counters can cause this line"))
         lines += list(_wrapped(iter(parts), width))
     return lines
-
-
-def printable(line: str) -> str:
-    """A log line without anything that could move a terminal's cursor."""
-    return "".join(c if c.isprintable() else "·" for c in line.replace("\t", " "))
 
 
 def _cut(line: str, width: int) -> str:

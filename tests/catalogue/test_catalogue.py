@@ -43,7 +43,7 @@ IDENTITY = re.compile(
     r"|device\.firmware\.(?:api_version|build)|core\.arch"
     r"|pci\.(?:vendor|device_id|class|revision|numa_node|link_speed_maximum|link_width_maximum)"
     r"|efa\.(?:firmware|node_guid|pci_device_id|numa_node)|efa\.port\.link_layer"
-    r"|sensor\.temperature_(?:maximum|critical)"
+    r"|sensor\.temperature_(?:maximum|critical)|runtime\.tag"
 )
 
 # unit as read → factor to the base unit, and how the family ends

@@ -136,7 +136,10 @@ def test_stray_bytes_and_holes(tmp_path: Path) -> None:
         (b"job.log".ljust(257, b"\0") + b"ustar\x0000" + bytes(248), "a tar archive"),
         (bytes(range(256)) * 40, "is binary, not a log"),
         (bytes(5000), "is binary, not a log"),
-        (b'# a tree\n0444\tclass/dmi/id/product_name\t"trn2.3xlarge\\n"\n', "--host-root DIR"),
+        (
+            b'# a tree\n0444\tclass/dmi/id/product_name\t"trn2.3xlarge\\n"\n',
+            "devices --host-root FILE",
+        ),
         (b'l\tclass/neuron_device/neuron0\t"../x"\n', "listing of a host tree"),
     ],
 )

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.triage import MATCHER, of_text
+from neuron_observer.text import printable
 from neuron_observer.triage.report import triage
-from neuron_observer.triage.words import headline, printable, text
+from neuron_observer.triage.words import headline, text
 
 SRAM = "NEURON_HW_ERR=SRAM_UNCORRECTABLE_ERROR nd-id={} nc-id=0 serial-num=00{} action=X"
 REPAIRABLE = (

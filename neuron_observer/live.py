@@ -1,0 +1,284 @@
+"""What comes by itself while a host is read: lines of the kernel log, reports of neuron-monitor.
+
+Both are taken with every tick, as far as they are there; neither is ever waited for.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from neuron_observer.collectors.kmsg import Classified, KernelLogCollector, LookBack, OwnReads
+from neuron_observer.collectors.monitor import COMMAND, MonitorCollector, open_monitor
+from neuron_observer.collectors.monitor_batches import MonitorBatches, has_full_period
+from neuron_observer.derive import make_batch
+from neuron_observer.model import NODE, Batch, Missing, Place, Why
+from neuron_observer.rules.matcher import Matcher
+from neuron_observer.rules.patterns import load
+from neuron_observer.sources.child import Children
+from neuron_observer.sources.hostfs import DirectoryFs
+from neuron_observer.sources.kernel import open_kernel_log
+from neuron_observer.sources.listing import ListingFs
+from neuron_observer.sources.pump import PumpedLines
+from neuron_observer.sources.replay import ListedLines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from neuron_observer.clock import Clock
+    from neuron_observer.collectors.kmsg import Cursor, KernelBatch
+    from neuron_observer.collectors.monitor import Mode, MonitorSample
+    from neuron_observer.model import Cell, Event, Scalar
+    from neuron_observer.parsers.kernel_record import KernelRecord
+    from neuron_observer.rules.matcher import Match
+    from neuron_observer.sources.hostfs import HostFs
+    from neuron_observer.sources.lines import LineSource
+
+TEXT = 500  # characters of a line that an event keeps
+_GAP = 0.1  # seconds between two looks while a one-shot waits
+
+
+class LineClassifier:
+    """The patterns as the kernel log collector wants them; counts what it has seen.
+
+    A line of the driver that no pattern knows is *novel*: shown, counted, never an alarm.
+    """
+
+    def __init__(self, matcher: Matcher | None = None) -> None:
+        self.matcher = matcher or Matcher(load())
+        self.known = 0
+        self.novel = 0
+
+    def __call__(self, record: KernelRecord, /) -> Classified | None:
+        """The meaning of a record; of several messages in one line the worst, else the first."""
+        hits = list(self.matcher.scan(record.message.encode("utf-8", "backslashreplace")))
+        matches = [match for hit in hits for match in hit.matches]
+        if matches:
+            self.known += 1
+            return _meaning(min(matches, key=_rank), record)
+        if not any(hit.novel for hit in hits):
+            return None
+        self.novel += 1
+        fields: dict[str, Scalar] = {"verdict": "novel", "severity": "info", "action": "none"}
+        return Classified("novel", NODE, record.message[:TEXT], fields)
+
+
+_SEVERITIES = ("critical", "warning", "info")
+
+
+def _rank(match: Match) -> tuple[bool, int]:
+    pattern = match.pattern
+    return pattern.shadow, _SEVERITIES.index(pattern.severity.value)
+
+
+def _meaning(match: Match, record: KernelRecord) -> Classified:
+    pattern, details = match.pattern, match.details()
+    fields: dict[str, Scalar] = {
+        "finding": pattern.finding,
+        "verdict": pattern.verdict,
+        "severity": pattern.severity.value,
+        "action": pattern.action.value,
+        "grade": pattern.fact.grade,
+        "blames_hardware": int(pattern.blames_hardware),
+        "may_be_ours": int(pattern.ours),
+        "meaning": pattern.meaning,
+    }
+    if details.code is not None:
+        fields["code"] = details.code
+    if pattern.if_confirmed:
+        fields["if_confirmed"] = pattern.if_confirmed.value
+    fields |= {f"line.{name}": value for name, value in details.fields.items()}
+    place = Place(details.place.device, details.place.core)
+    return Classified(pattern.id, place, record.message[:TEXT], fields)
+
+
+class MonitorFeed(NamedTuple):
+    """Where reports of neuron-monitor come from."""
+
+    mode: Mode
+    path: str = "-"  # of a pipe or a file
+    command: Sequence[str] = COMMAND  # of a child
+
+
+class KernelReader:
+    """The kernel log of a host: events, and a batch of what became of its lines."""
+
+    name = "kernel_log"
+
+    def __init__(
+        self,
+        host: HostFs,
+        clock: Clock,
+        own: OwnReads,
+        *,
+        cursor: Cursor | None = None,
+        keep: bool = False,
+    ) -> None:
+        self._host, self._clock = host, clock
+        self.classifier = LineClassifier()
+        self._source: LineSource = _kernel_source(host, self.classifier.matcher, pump=keep)
+        live = isinstance(host, DirectoryFs)  # a recording's lines are of another clock
+        self._collector = KernelLogCollector(
+            self._source,
+            LookBack(self._boot_id, self._boot_time, cursor),
+            own_read=own if live else None,
+            classify=self.classifier,
+        )
+
+    @property
+    def cursor(self) -> Cursor | None:
+        """How far the log has been read, to be stored by who wants to go on from there."""
+        return self._collector.cursor
+
+    def poll(self) -> tuple[list[Batch], tuple[Event, ...]]:
+        """The batch and the events of what came since the last call."""
+        now = self._clock.monotonic()
+        found = self._collector.collect(self._clock.wall())
+        return [make_batch(self.name, self._rows(found), now)], found.events
+
+    def close(self) -> None:
+        """Give the log up."""
+        self._source.close()
+
+    def _rows(self, found: KernelBatch) -> dict[str, list[tuple[Place, Cell]]]:
+        counts = found.counts
+        told: dict[str, Cell] = {
+            "read": counts.read,
+            "known": self.classifier.known,
+            "novel": self.classifier.novel,
+            "ours": counts.ours,
+            "lost": counts.lost,
+            "dropped": counts.dropped,
+            "cut": counts.cut,
+            "suppressed": counts.suppressed,
+        }
+        if found.error and not counts.read:
+            told = dict.fromkeys(told, _unreadable(self._source.name, found.error))
+        return {f"host.kernel_log.{name}": [(NODE, cell)] for name, cell in told.items()}
+
+    def _boot_id(self) -> str | None:
+        return self._first_word("proc/sys/kernel/random/boot_id")
+
+    def _boot_time(self) -> float | None:
+        try:
+            return self._clock.wall() - float(self._first_word("proc/uptime") or "")
+        except ValueError:
+            return None
+
+    def _first_word(self, path: str) -> str | None:
+        try:
+            words = self._host.read(path).decode("ascii", "replace").split()
+        except OSError:
+            return None
+        return words[0] if words else None
+
+
+_REASONS = {
+    os.strerror(errno.EPERM): Why.DENIED,
+    os.strerror(errno.EACCES): Why.DENIED,
+    os.strerror(errno.ENOENT): Why.UNSUPPORTED,
+}
+
+
+def _unreadable(name: str, error: str) -> Missing:
+    return Missing(_REASONS.get(error, Why.FAILED), f"kernel log, {name}: {error}")
+
+
+def _kernel_source(host: HostFs, matcher: Matcher, *, pump: bool) -> LineSource:
+    if isinstance(host, ListingFs):
+        return ListedLines(host, "kernel")
+    source = open_kernel_log(host.root)
+    return PumpedLines(source, wanted=matcher.holds) if pump else source
+
+
+class MonitorReader:
+    """neuron-monitor: its batches."""
+
+    name = "monitor"
+
+    def __init__(self, host: HostFs, clock: Clock, feed: MonitorFeed) -> None:
+        self._host, self._clock = host, clock
+        self.feed = feed
+        self._children = Children(clock)
+        self._collector = MonitorCollector(self._open, clock)
+        self._batches = MonitorBatches()
+        self.sample: MonitorSample | None = None  # the last one
+
+    def _open(self) -> LineSource | None:
+        """A capture stands for the child that ran when it was made."""
+        mode, path, command = self.feed
+        if mode == "child" and isinstance(self._host, ListingFs):
+            return ListedLines(self._host, "monitor")
+        return open_monitor(mode, self._clock, path=path, command=command, children=self._children)
+
+    def poll(self) -> list[Batch]:
+        """The state of the tool, and its last report."""
+        self.sample = self._collector.collect()
+        return self._batches.of(self.sample, self._clock.monotonic())
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for a report of a full period, for a one-shot; whether one came."""
+        deadline = self._clock.monotonic() + seconds
+        while True:
+            self.sample = self._collector.collect()
+            report = self.sample.report
+            if report is not None and has_full_period(report):
+                return True
+            if self._clock.monotonic() >= deadline or self._collector.ended:
+                return report is not None
+            self._clock.wait(_GAP)
+
+    def close(self) -> None:
+        """Give the source up; a child ends."""
+        self._collector.pause()
+
+
+class LiveReader:
+    """Both, as far as they were asked for."""
+
+    def __init__(
+        self,
+        host: HostFs,
+        clock: Clock,
+        feed: MonitorFeed | None,
+        open_kernel: Callable[[OwnReads], KernelReader] | None,
+    ) -> None:
+        self._clock = clock
+        self._open_kernel = open_kernel
+        self._own = OwnReads()
+        self._owed_since: float | None = None
+        self.kernel: KernelReader | None = None  # None until the log could be opened
+        self.monitor = MonitorReader(host, clock, feed) if feed else None
+
+    def readers(self, events: list[Event]) -> list[tuple[str, Callable[[], list[Batch]]]]:
+        """Name and read of each, to be fenced one by one; events go into the list."""
+        found: list[tuple[str, Callable[[], list[Batch]]]] = []
+        opens = self._open_kernel
+        if opens:
+            found.append((KernelReader.name, lambda: self._read_kernel(opens, events)))
+        if self.monitor:
+            found.append((MonitorReader.name, self.monitor.poll))
+        return found
+
+    def _read_kernel(
+        self, opens: Callable[[OwnReads], KernelReader], events: list[Event]
+    ) -> list[Batch]:
+        self.kernel = self.kernel or opens(self._own)
+        if self._owed_since is not None:
+            self._own.add(self._owed_since, self._clock.monotonic())
+        batches, found = self.kernel.poll()
+        events.extend(found)
+        return batches
+
+    def note_reads(self, begin: float, owed_since: float | None) -> None:
+        """Registers were read from `begin` until now, and one maybe still is, since then."""
+        self._own.add(begin, self._clock.monotonic())
+        self._owed_since = owed_since
+
+    def close(self) -> None:
+        """Give the sources up."""
+        if self.kernel:
+            self.kernel.close()
+        if self.monitor:
+            self.monitor.close()

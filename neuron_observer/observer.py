@@ -16,8 +16,8 @@ from neuron_observer.collectors.topology import Topology, read_topology
 from neuron_observer.derive import derive, falls, make_batch, only_rose
 from neuron_observer.model import NODE, Event, Missing, Place, Run, Snapshot, Why
 from neuron_observer.readings import ABSENT, columns, find
+from neuron_observer.sources.choice import choose_workers
 from neuron_observer.sources.hostfs import DirectoryFs
-from neuron_observer.sources.workers import DirectWorkers, ThreadWorkers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 ALL_LANES = ("fast", "normal", "slow", "firmware", "expensive")
 _IDENTITY_LANES = ("slow", "firmware")  # names, serial numbers, neighbours
-ONE_SHOT_GAP = 0.3  # seconds between the two reads of a one-shot
 DEADLINE = 10.0  # seconds that firmware registers may take
 BLOCKING_DEADLINE = 60.0  # the same on drivers whose reads block
 
@@ -280,17 +279,6 @@ def _listed(devices: tuple[int, ...]) -> str:
     return ",".join(map(str, devices)) or "none"
 
 
-def choose_workers(host: HostFs, clock: Clock, blocking: bool) -> Workers:  # noqa: FBT001 - a port
-    """Threads, a helper process where reads block, or nothing of the kind for a listing."""
-    if not isinstance(host, DirectoryFs):
-        return DirectWorkers(host, clock)
-    if not blocking:
-        return ThreadWorkers(host, clock)
-    from neuron_observer.sources.helper import HelperWorkers  # noqa: PLC0415 - costs subprocess
-
-    return HelperWorkers(host.root, clock)
-
-
 def _topology_batch(topology: Topology, kept: int, clock: Clock) -> Batch:
     unknown_type = Missing(Why.UNSUPPORTED, "instance type not known")
     counted: dict[str, Cell] = {
@@ -304,32 +292,3 @@ def _topology_batch(topology: Topology, kept: int, clock: Clock) -> Batch:
     }
     rows = {metric: [(NODE, cell)] for metric, cell in counted.items()}
     return make_batch("topology", rows, clock.monotonic())
-
-
-def read_once(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> Snapshot:
-    """Two reads, so that rates are known; the second only of what moves.
-
-    A recording of one instant is read once: the same bytes again would be rates of 0 that nobody
-    measured.
-    """
-    first = reader.poll(lanes, derived=False)
-    if not _let_time_pass(reader):
-        return first._replace(batches=(*first.batches, derive(None, first)))
-    second = reader.poll([lane for lane in lanes if lane in ("fast", "normal", "expensive")])
-    broken = tuple(run for run in first.runs if not run.ok)
-    return second._replace(events=first.events + second.events, runs=broken + second.runs)
-
-
-def _let_time_pass(reader: HostReader) -> bool:
-    """Wait between two reads, or go on to a recording's next pass; False if it has none."""
-    gap: float | None = ONE_SHOT_GAP
-    if not isinstance(reader.host, DirectoryFs):
-        from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
-
-        if isinstance(reader.host, ListingFs):
-            gap = reader.host.until_next
-            reader.host.advance()
-    if gap is None:
-        return False
-    reader.clock.wait(gap)
-    return True

@@ -17,7 +17,8 @@ from neuron_observer.clock import ManualClock
 from neuron_observer.collectors.kmsg import BURST
 from neuron_observer.live import LineClassifier, MonitorFeed
 from neuron_observer.model import NODE, Missing, Place, Value, Why
-from neuron_observer.observer import HostReader, Options, read_once
+from neuron_observer.observer import HostReader, Options
+from neuron_observer.oneshot import read_once
 from neuron_observer.parsers.kernel_record import KernelRecord
 from neuron_observer.readings import columns, reading
 from neuron_observer.sources.hostfs import DirectoryFs

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from neuron_observer.model import Missing, Place, Value, Why
-from neuron_observer.observer import HostReader, Options, choose_workers, read_once
+from neuron_observer.observer import HostReader, Options
+from neuron_observer.oneshot import read_once
 from neuron_observer.readings import reading
+from neuron_observer.sources.choice import choose_workers
 from neuron_observer.sources.faulty import Fault, FaultyFs
 from neuron_observer.sources.hostfs import DirectoryFs
 from neuron_observer.sources.listing import Listing, ListingFs, Node, Pass

@@ -10,7 +10,7 @@ from neuron_observer.catalogue import METRICS
 from neuron_observer.cli.options import host_options, open_reader
 from neuron_observer.collectors.identity import missing_indexes
 from neuron_observer.model import Missing, Place, Why
-from neuron_observer.observer import read_once
+from neuron_observer.oneshot import read_once
 from neuron_observer.readings import ABSENT, find
 from neuron_observer.text import Footnotes, cell_text, table
 

@@ -17,7 +17,7 @@ from neuron_observer.cli.options import (
     wait_for_report,
 )
 from neuron_observer.doctor import examine, is_neuron_host
-from neuron_observer.observer import read_once
+from neuron_observer.oneshot import read_once
 
 if TYPE_CHECKING:
     from neuron_observer.doctor import Gap, Report

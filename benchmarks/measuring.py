@@ -11,7 +11,7 @@ import platform
 import shutil
 import subprocess
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -87,11 +87,13 @@ def paired(ours: Callable[[], float], theirs: Callable[[], float], rounds: int) 
 
 def judge(goal: Goal, pairs: Sequence[Pair], unit: str, note: str = "") -> bool:
     """Print both medians and the median ratio; whether the goal is met."""
-    ratio = median(pair.ours / pair.theirs for pair in pairs)
+    ratios = [pair.ours / pair.theirs for pair in pairs]
+    low, ratio, high = quantiles(ratios)
     ours = median(pair.ours for pair in pairs)
     theirs = median(pair.theirs for pair in pairs)
     met = goal.most is None or ratio <= goal.most
     verdict = "" if goal.most is None else f", goal {goal.most:.3g}: {'met' if met else 'MISSED'}"
     print(f"{goal.name}: {ratio:.3f} x{verdict}")
-    print(f"    ours {ours:.4g} {unit}, theirs {theirs:.4g} {unit}, {len(pairs)} pairs{note}")
+    spread = f"{len(pairs)} pairs, quartiles {low:.3f}, {high:.3f}"
+    print(f"    ours {ours:.4g} {unit}, theirs {theirs:.4g} {unit}, {spread}{note}")
     return met

@@ -262,6 +262,18 @@ class Fall(NamedTuple):
     now: int
 
 
+def only_rose(before: Batch, now: Batch) -> bool:
+    """Whether all cells that changed are numbers and none is less: as nearly always, so at once."""
+    if before.layout is not now.layout:
+        return False
+    earlier: list[Any] = [before.cells[row] for row in now.changed]
+    later: list[Any] = [now.cells[row] for row in now.changed]
+    try:
+        return not any(map(gt, earlier, later))
+    except TypeError:  # a text or a missing one among numbers
+        return False
+
+
 def falls(before: Batch, now: Batch) -> Iterator[Fall]:
     """Counters of a batch that fell since the batch before it; a wrap or a carry is no fall.
 
@@ -269,24 +281,14 @@ def falls(before: Batch, now: Batch) -> Iterator[Fall]:
     """
     if before.layout is not now.layout:
         return
-    rows, cells_before, cells = now.changed, before.cells, now.cells
-    if _none_is_less([cells_before[row] for row in rows], [cells[row] for row in rows]):
-        return
+    cells_before, cells = before.cells, now.cells
     seconds = now.read_at - before.read_at
-    for row in rows:
+    for row in now.changed:
         earlier, cell = cells_before[row], cells[row]
         if isinstance(earlier, int) and isinstance(cell, int) and cell < earlier:
             metric, place = _spot(now.layout, row)
             if _is_reset(metric, earlier, cell, seconds):
                 yield Fall(metric, place, earlier, cell)
-
-
-def _none_is_less(earlier: list[Any], cells: list[Any]) -> bool:
-    """Whether no cell is below what it was; False also where that cannot be asked at once."""
-    try:
-        return not any(map(gt, earlier, cells))
-    except TypeError:  # a text or a missing one among numbers
-        return False
 
 
 def _is_reset(metric: str, earlier: int, now: int, seconds: float) -> bool:

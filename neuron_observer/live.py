@@ -288,7 +288,8 @@ class LiveReader:
 
     def note_reads(self, begin: float, owed_since: float | None) -> None:
         """Registers were read from `begin` until now, and one maybe still is, since then."""
-        self._own.add(begin, self._clock.monotonic())
+        before = begin if self._owed_since is None else self._owed_since
+        self._own.add(min(begin, before), self._clock.monotonic())
         self._owed_since = owed_since
 
     def close(self) -> None:

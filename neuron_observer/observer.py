@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.collectors.batching import GONE
 from neuron_observer.collectors.firmware import FirmwareCollector
+from neuron_observer.collectors.identity import identify, outline
 from neuron_observer.collectors.node import NodeCollector
 from neuron_observer.collectors.plan import Plan, reads_can_block
 from neuron_observer.collectors.sysfs import SysfsCollector, plan_devices
-from neuron_observer.collectors.topology import Topology, identify, outline, read_topology
-from neuron_observer.derive import derive, falls, make_batch
+from neuron_observer.collectors.topology import Topology, read_topology
+from neuron_observer.derive import derive, falls, make_batch, only_rose
 from neuron_observer.model import NODE, Event, Missing, Place, Run, Snapshot, Why
 from neuron_observer.readings import ABSENT, columns, find
+from neuron_observer.sources.choice import choose_workers
 from neuron_observer.sources.hostfs import DirectoryFs
-from neuron_observer.sources.workers import DirectWorkers, ThreadWorkers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 ALL_LANES = ("fast", "normal", "slow", "firmware", "expensive")
 _IDENTITY_LANES = ("slow", "firmware")  # names, serial numbers, neighbours
-ONE_SHOT_GAP = 0.3  # seconds between the two reads of a one-shot
 DEADLINE = 10.0  # seconds that firmware registers may take
 BLOCKING_DEADLINE = 60.0  # the same on drivers whose reads block
 
@@ -44,6 +44,7 @@ class Options(NamedTuple):
     keep: bool = False  # keep descriptors of the fast and normal lanes
     all_devices: bool = False  # also devices without a /dev node in this container
     firmware_deadline: float | None = None
+    wait_for_firmware: bool = True  # off in a daemon: an answer is taken when it is there
     only: Collection[str] | None = None  # metrics of the node, devices, cores to read; None: all
     machine: bool = True  # also EFA adapters, host figures, temperatures, our own cost
     kernel_log: bool = False  # also lines of the kernel log, as events
@@ -92,6 +93,8 @@ class HostReader:
         self.topology: Topology = read_topology(
             host, thorough=options.thorough, all_devices=options.all_devices
         )
+        if not (options.thorough or self.topology.checked):  # its cores may differ
+            self.topology = read_topology(host, all_devices=options.all_devices)
         self.plans = plan_devices(host, self.topology, options.path_map, options.only)
         blocking = bool(self.plans) and reads_can_block(self.topology.version)
         self._sysfs = SysfsCollector(host, clock, self.plans, keep=options.keep)
@@ -124,8 +127,8 @@ class HostReader:
             self._run("sysfs", lambda: self._sysfs.poll(lanes)),
             self._run("node", lambda: self._node.poll(lanes)),
         ]
-        if "firmware" in lanes:
-            runs.append(self._run("firmware", self._firmware.poll))
+        if "firmware" in lanes or not self.options.wait_for_firmware:
+            runs.append(self._run("firmware", self._read_firmware))
         if self.live:
             if "firmware" in lanes or "expensive" in lanes:
                 self.live.note_reads(begin, self._firmware.reading_since)
@@ -139,6 +142,9 @@ class HostReader:
         if not derived:
             return snapshot
         return snapshot._replace(batches=(*snapshot.batches, derive(previous, snapshot)))
+
+    def _read_firmware(self) -> list[Batch]:
+        return self._firmware.poll(wait=None if self.options.wait_for_firmware else 0.0)
 
     @property
     def kept(self) -> int:
@@ -161,9 +167,10 @@ class HostReader:
     def _keep(self, batches: list[Batch]) -> None:
         for batch in batches:
             key = (batch.collector, batch.lane, batch.device)
-            if key in self._batches:
-                self._note_falls(self._batches[key], batch)
-                self._gone |= _lost_a_file(self._batches[key], batch)
+            before = self._batches.get(key)
+            if before is not None and not only_rose(before, batch):
+                self._note_falls(before, batch)
+                self._gone |= _lost_a_file(before, batch)
             self._batches[key] = batch
             if batch.lane in _IDENTITY_LANES:
                 self._known = None
@@ -272,17 +279,6 @@ def _listed(devices: tuple[int, ...]) -> str:
     return ",".join(map(str, devices)) or "none"
 
 
-def choose_workers(host: HostFs, clock: Clock, blocking: bool) -> Workers:  # noqa: FBT001 - a port
-    """Threads, a helper process where reads block, or nothing of the kind for a listing."""
-    if not isinstance(host, DirectoryFs):
-        return DirectWorkers(host, clock)
-    if not blocking:
-        return ThreadWorkers(host, clock)
-    from neuron_observer.sources.helper import HelperWorkers  # noqa: PLC0415 - costs subprocess
-
-    return HelperWorkers(host.root, clock)
-
-
 def _topology_batch(topology: Topology, kept: int, clock: Clock) -> Batch:
     unknown_type = Missing(Why.UNSUPPORTED, "instance type not known")
     counted: dict[str, Cell] = {
@@ -296,32 +292,3 @@ def _topology_batch(topology: Topology, kept: int, clock: Clock) -> Batch:
     }
     rows = {metric: [(NODE, cell)] for metric, cell in counted.items()}
     return make_batch("topology", rows, clock.monotonic())
-
-
-def read_once(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> Snapshot:
-    """Two reads, so that rates are known; the second only of what moves.
-
-    A recording of one instant is read once: the same bytes again would be rates of 0 that nobody
-    measured.
-    """
-    first = reader.poll(lanes, derived=False)
-    if not _let_time_pass(reader):
-        return first._replace(batches=(*first.batches, derive(None, first)))
-    second = reader.poll([lane for lane in lanes if lane in ("fast", "normal", "expensive")])
-    broken = tuple(run for run in first.runs if not run.ok)
-    return second._replace(events=first.events + second.events, runs=broken + second.runs)
-
-
-def _let_time_pass(reader: HostReader) -> bool:
-    """Wait between two reads, or go on to a recording's next pass; False if it has none."""
-    gap: float | None = ONE_SHOT_GAP
-    if not isinstance(reader.host, DirectoryFs):
-        from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
-
-        if isinstance(reader.host, ListingFs):
-            gap = reader.host.until_next
-            reader.host.advance()
-    if gap is None:
-        return False
-    reader.clock.wait(gap)
-    return True

@@ -6,12 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from neuron_observer.clock import ManualClock
 from neuron_observer.sources.listing import Listing, ListingFs, read_listing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+# How fast a shared machine is just now says nothing about the code.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 TREES = Path(__file__).parent / "trees"
 

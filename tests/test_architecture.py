@@ -31,6 +31,7 @@ FLOORS = {
     "stragglers": 3,
     "live": 4,
     "observer": 4,
+    "oneshot": 4,
     "store": 4,
     "recording": 4,
     "triage": 4,
@@ -57,7 +58,12 @@ THIRD_PARTY = {
 # parts that may write files, each inside its own directory or where its user says
 WRITERS = {"recording", "store", "sim"}
 # a feed gives frames and a report is about a reader (types only); a reader reads lines on request
-SAME_FLOOR = {("feed", "model"), ("doctor", "observer"), ("observer", "live")}
+SAME_FLOOR = {
+    ("feed", "model"),
+    ("doctor", "observer"),
+    ("observer", "live"),
+    ("oneshot", "observer"),
+}
 TOP = 5  # the top floor may import everything
 # a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request
 PROCESS_STARTERS = {"sources/helper.py", "sources/child.py"}

@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuron_observer.catalogue import METRICS
-from neuron_observer.derive import Change, Delta, Fall, changes, delta, derive, falls, make_batch
+from neuron_observer.derive import (
+    Change,
+    Delta,
+    Fall,
+    changes,
+    delta,
+    derive,
+    falls,
+    make_batch,
+    only_rose,
+)
 from neuron_observer.model import (
     Cell,
     Core,
@@ -33,6 +43,7 @@ CORES = (Place(0, 0), Place(0, 1))
 FLOPS = METRICS["core.flops"]
 PLAIN = METRICS["core.inferences"]
 DENIED = Missing(Why.DENIED, "EACCES")
+GONE = Missing(Why.FAILED, "the file is gone")
 SPACE = 1 << 64
 
 Cells: TypeAlias = "Mapping[str, Cell | tuple[Cell, ...]]"
@@ -502,3 +513,20 @@ def test_another_layout_or_nothing_changed_is_no_fall() -> None:
     second = snapshot(2.0, {"core.inferences": 4}).batches[0]
     assert list(falls(first, second._replace(changed=(0, 1)))) == []
     assert list(falls(first, second._replace(layout=first.layout))) == []
+
+
+CHANGING: st.SearchStrategy[Cell] = st.integers(0, 3) | st.sampled_from(["ok", 2.5, DENIED, GONE])
+
+
+@given(st.lists(st.tuples(CHANGING, CHANGING), min_size=3, max_size=3))
+def test_where_all_rose_there_is_no_fall_and_no_loss(pairs: list[tuple[Cell, Cell]]) -> None:
+    """`only_rose` lets nothing pass that a closer look would find."""
+    names = ("core.inferences", "core.flops", "core.hbm.used")
+    first = snapshot(1.0, {name: old for name, (old, _) in zip(names, pairs, strict=True)})
+    second = snapshot(2.0, {name: new for name, (_, new) in zip(names, pairs, strict=True)})
+    before = first.batches[0]
+    now = second.batches[0]._replace(layout=before.layout, changed=tuple(range(6)))
+    if only_rose(before, now):
+        assert list(falls(before, now)) == []
+        assert not any(isinstance(new, Missing) > isinstance(old, Missing) for old, new in pairs)
+    assert not only_rose(before, second.batches[0])  # another layout

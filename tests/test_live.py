@@ -18,7 +18,8 @@ from neuron_observer.clock import ManualClock
 from neuron_observer.collectors.kmsg import BURST
 from neuron_observer.live import LineClassifier, MonitorFeed
 from neuron_observer.model import NODE, Missing, Place, Value, Why
-from neuron_observer.observer import HostReader, Options, read_once
+from neuron_observer.observer import HostReader, Options
+from neuron_observer.oneshot import read_once
 from neuron_observer.parsers.kernel_record import KernelRecord
 from neuron_observer.readings import columns, reading
 from neuron_observer.sources.hostfs import DirectoryFs
@@ -256,9 +257,12 @@ def test_a_read_without_an_answer_is_ours_until_it_comes(
     machine.say(record(1, ECC_READ, 5059.0))
     assert [event.fields["ours"] for event in lines_of(reader.poll(("fast",)))] == [1]
     stuck.stuck = False
-    reader.poll(("firmware",))
     clock.advance(60)
-    machine.say(record(2, ECC_READ, 5110.0))
+    machine.say(record(3, ECC_READ, 5090.0))
+    events = lines_of(reader.poll(("firmware",)))  # the answer comes, and the line before it
+    assert [event.fields["ours"] for event in events] == [1]
+    clock.advance(60)
+    machine.say(record(4, ECC_READ, 5170.0))
     assert [event.fields["ours"] for event in lines_of(reader.poll(("fast",)))] == [0]
 
 

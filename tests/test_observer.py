@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from neuron_observer.model import Missing, Place, Value, Why
-from neuron_observer.observer import HostReader, Options, choose_workers, read_once
+from neuron_observer.observer import HostReader, Options
+from neuron_observer.oneshot import read_once
 from neuron_observer.readings import reading
+from neuron_observer.sources.choice import choose_workers
 from neuron_observer.sources.faulty import Fault, FaultyFs
 from neuron_observer.sources.hostfs import DirectoryFs
 from neuron_observer.sources.listing import Listing, ListingFs, Node, Pass
@@ -67,6 +69,24 @@ def test_a_recorded_instant_has_no_rates(
     assert quarter.value == pytest.approx(0.25)
 
 
+def test_a_glance_at_an_unknown_driver_looks_at_every_core(clock: ManualClock) -> None:
+    """A leaf that stands twice in one core alone is not read there, and is in the others."""
+    leaf = "stats/memory_usage/device_mem/total"
+    files = {f"{DEVICE}/neuron_core{core}/{leaf}": b"4096\n" for core in range(3)}
+    files |= {
+        f"{DEVICE}/neuron_core2/later/device_mem/total": b"8192\n",
+        "sys/module/neuron/version": b"2.31.7.0\n",
+        "sys/module/neuron/initstate": b"live\n",
+    }
+    options = Options(thorough=False, only={"core.hbm.used"}, machine=False)
+    batches = HostReader(host_of(files), clock, options).poll().batches
+    one, other = (reading(batches, "core.hbm.used", Place(0, core)) for core in (1, 2))
+    assert isinstance(one, Value)
+    assert one.value == 4096
+    assert isinstance(other, Missing)
+    assert "ambiguous" in other.detail
+
+
 def test_a_failed_first_read_is_told(
     tree: Callable[[str], ListingFs], clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +131,35 @@ def test_a_reload_with_another_layout_is_noticed(
     assert isinstance(reading(second.batches, "device.health.heartbeat", Place(0)), Value)
     clock.advance(10.0)
     assert reader.poll().events == ()
+
+
+def test_a_reload_of_the_same_driver_with_another_layout_is_noticed(
+    tmp_path: Path, clock: ManualClock
+) -> None:
+    """Same version, same devices, new folders: what stands elsewhere now is found there."""
+
+    def load(path: str, count: int) -> None:
+        folder = tmp_path / DEVICE
+        folder.mkdir(parents=True)
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(f"{count}\n")
+
+    load("old/sram_ecc_uncorrected", 1)
+    reader = HostReader(
+        DirectoryFs(str(tmp_path)), clock, workers=lambda fs, now, _: DirectWorkers(fs, now)
+    )
+    metric, place = "device.sram.ecc_uncorrected", Place(0)
+    first = reading(reader.poll().batches, metric, place)
+    (tmp_path / DEVICE).rename(tmp_path / "gone")
+    load("new/sram_ecc_uncorrected", 2)
+    clock.advance(10.0)
+    second = reader.poll()
+    found = reading(second.batches, metric, place)
+    reader.close()
+    assert isinstance(first, Value)
+    assert isinstance(found, Value)
+    assert (first.value, found.value) == (1, 2)
+    assert [event.kind for event in second.events] == ["files_moved"]
 
 
 def test_the_same_driver_with_its_files_elsewhere(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 
 from neuron_observer import __version__
 
@@ -13,6 +15,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("neuron_observer.cli.doctor", "Say what cannot be read here, why, and the remedy."),
     "metrics": ("neuron_observer.cli.metrics", "The catalogue, and what this host provides."),
     "snapshot": ("neuron_observer.cli.snapshot", "Everything that can be read of this host, once."),
+    "stragglers": (
+        "neuron_observer.cli.stragglers",
+        "Who was slow, in a table of per-rank step times.",
+    ),
     "triage": ("neuron_observer.cli.triage", "Say what a log means and what to do about it."),
 }
 
@@ -20,7 +26,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
 def main() -> None:
     """The console script. `--version` alone does not wait for the command line's library."""
     if sys.argv[1:] == ["--version"]:
-        sys.stdout.write(f"neuron-observer {__version__}\n")
+        with suppress(OSError):  # closed, full or nobody there: nothing more to say
+            os.write(1, f"neuron-observer {__version__}\n".encode())
         return
     from neuron_observer.cli.group import run  # noqa: PLC0415 - see above
 

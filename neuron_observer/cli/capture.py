@@ -13,9 +13,9 @@ from neuron_observer.clock import SystemClock
 from neuron_observer.collectors.plan import reads_can_block
 from neuron_observer.collectors.topology import read_topology
 from neuron_observer.contract import instant
-from neuron_observer.errors import InputError
-from neuron_observer.observer import choose_workers
+from neuron_observer.errors import InputError, UsageError
 from neuron_observer.recording import Capture, write_rows
+from neuron_observer.sources.choice import choose_workers
 from neuron_observer.sources.hostfs import DirectoryFs
 from neuron_observer.sources.kernel import open_kernel_log
 from neuron_observer.sources.lines import FileLines
@@ -29,7 +29,13 @@ _MOST_LINES = 50_000  # of one log in one pass
 
 
 @click.command()
-@click.option("--host-root", default="/", show_default=True, metavar="DIR|FILE")
+@click.option(
+    "--host-root",
+    default="/",
+    show_default=True,
+    metavar="DIR|FILE",
+    envvar="NEURON_OBSERVER_HOST_ROOT",
+)
 @click.option("--output", "-o", metavar="FILE", help="Where to write; .gz packs, - is stdout.")
 @click.option("--monitor", metavar="FILE", help="Lines of neuron-monitor to put in as well.")
 @click.option("--no-kernel-log", is_flag=True, help="Leave the kernel log out.")
@@ -50,6 +56,7 @@ def command(
     read. Serial numbers of chips stay: without them a fault cannot be followed. The file works as
     --host-root of every other verb.
     """
+    _refuse_host_files(host_root, output)
     clock = SystemClock()
     host = open_host(host_root)
     topology = read_topology(host, look_inside=False)
@@ -76,6 +83,17 @@ def command(
             source.close()
     unreadable = f", {capture.unreadable} not readable" if capture.unreadable else ""
     click.echo(f"{name}: {capture.files} files read{unreadable}", err=True)
+
+
+def _refuse_host_files(host_root: str, output: str | None) -> None:
+    """A write to a counter clears it and one to `reset` resets the chip: also by mistake."""
+    where = Path(output or ".").resolve()
+    for root in ("/", host_root):
+        if any(where.is_relative_to(Path(root, name).resolve()) for name in ("sys", "proc")):
+            raise UsageError(
+                f"{output}: nothing is written below {root.rstrip('/')}/sys or /proc",
+                remedy="-o takes the name of a file that may be made.",
+            )
 
 
 def _kernel_log(root: str) -> list[tuple[str, LineSource]]:

@@ -8,9 +8,9 @@ import click
 
 from neuron_observer.catalogue import METRICS
 from neuron_observer.cli.options import host_options, open_reader
-from neuron_observer.collectors.topology import missing_indexes
+from neuron_observer.collectors.identity import missing_indexes
 from neuron_observer.model import Missing, Place, Why
-from neuron_observer.observer import read_once
+from neuron_observer.oneshot import read_once
 from neuron_observer.readings import ABSENT, find
 from neuron_observer.text import Footnotes, cell_text, table
 
@@ -26,6 +26,10 @@ _ECC = {
     "REP": ("device.hbm.ecc_repairable_uncorrected",),
     "CE": ("device.sram.ecc_corrected", "device.hbm.ecc_corrected"),
 }
+# Driver 2.30.2 neuron_metrics.c: its cache of the health registers starts as zeros
+_NEVER_FILLED = Missing(
+    Why.NOT_YET, "no fault named, but heartbeat 0: the driver may never have asked the firmware"
+)
 # Everything else that the driver shows is left unread: a glance must be cheap.
 _READ = frozenset(
     {
@@ -131,13 +135,15 @@ def _firmware(batches: list[Batch], place: Place, notes: Footnotes) -> str:
     components = _cell(batches, "device.health.unhealthy_components", place)
     if isinstance(components, Missing):
         return notes.mark(components)
+    if not components and _cell(batches, "device.health.heartbeat", place) == 0:
+        return notes.mark(_NEVER_FILLED)
     return str(components) or "ok"
 
 
 def headline(topology: Topology) -> str:
     """Instance type, driver and how many devices of how many."""
     driver = topology.driver
-    known = f"driver {driver.version or 'unknown'} {driver.state}"
+    known = f"driver {driver.version or 'of unknown version'} {driver.state}"
     if driver.state == "absent":
         known = "driver not loaded"
     count = str(len(topology.devices))

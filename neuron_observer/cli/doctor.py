@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import click
@@ -16,13 +17,14 @@ from neuron_observer.cli.options import (
     wait_for_report,
 )
 from neuron_observer.doctor import examine, is_neuron_host
-from neuron_observer.observer import read_once
+from neuron_observer.oneshot import read_once
 
 if TYPE_CHECKING:
     from neuron_observer.doctor import Gap, Report
     from neuron_observer.doctor.surroundings import Note
 
 _SHOWN = 6
+_WIDTH = 100  # columns
 
 
 @click.command()
@@ -79,12 +81,21 @@ def _lines(report: Report) -> list[str]:
 
 def _note(note: Note) -> str:
     mark = "PROBLEM" if note.problem else "note   " if note.remedy else "ok     "
-    remedy = f"\n             → {note.remedy}" if note.remedy else ""
-    return f"{mark}  {note.topic}: {note.text}{remedy}"
+    lines = _wrapped(f"{mark}  {note.topic}: {note.text}", 9)
+    return "\n".join([lines, *([_wrapped(f"         → {note.remedy}", 11)] if note.remedy else [])])
+
+
+def _wrapped(text: str, indent: int) -> str:
+    return fill(text, _WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False)
 
 
 def _gap(gap: Gap) -> str:
     shown = ", ".join(gap.metrics[:_SHOWN])
     more = f" and {len(gap.metrics) - _SHOWN} more" if len(gap.metrics) > _SHOWN else ""
-    remedy = f"\n      → {gap.remedy}" if gap.remedy else ""
-    return f"  {gap.why.value}: {gap.detail}\n      {shown}{more} ({gap.places} places){remedy}"
+    lines = [
+        _wrapped(f"  {gap.why.value}: {gap.detail}", 4),
+        _wrapped(f"      {shown}{more} ({gap.places} places)", 6),
+    ]
+    if gap.remedy:
+        lines.append(_wrapped(f"      → {gap.remedy}", 8))
+    return "\n".join(lines)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
+import io
+import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 import click
@@ -46,17 +50,61 @@ def cli() -> None:
 
 def run() -> None:
     """Run the command line; exit codes are those of `errors.ExitCode`, usage errors are 64."""
+    sys.exit(exit_code(sys.argv[1:]))
+
+
+def exit_code(arguments: list[str]) -> int:
+    """Run one call and say how it ended.
+
+    Click's own `main` makes 1 of a reader that went away; for `doctor` that means problems.
+    """
+    _speak_what_the_terminal_can()
     try:
-        code = cli.main(prog_name="neuron-observer", standalone_mode=False)
-    except click.exceptions.Abort:
-        sys.exit(130)
+        with cli.make_context("neuron-observer", arguments) as context:
+            code = cli.invoke(context)
+        if sys.stdout:
+            sys.stdout.flush()
+    except click.exceptions.Exit as done:  # --help
+        return done.exit_code
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        return 130
     except click.ClickException as error:
         error.show()
-        sys.exit(ExitCode.USAGE)
+        return ExitCode.USAGE
     except ObserverError as error:
         click.echo(f"neuron-observer: {error}", err=True)
-        sys.exit(error.exit_code)
-    except BrokenPipeError:  # `neuron-observer … | head`: not an error of ours
-        sys.stderr.close()
-        sys.exit(0)
-    sys.exit(code if isinstance(code, int) else 0)
+        return error.exit_code
+    except OSError as error:
+        return _no_output(error)
+    return code if isinstance(code, int) else 0
+
+
+def _no_output(error: OSError) -> int:
+    """Standard output took no more: `| head` is no error of ours, a full disk is one."""
+    with suppress(OSError):  # what is still buffered must not be tried again at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if isinstance(error, BrokenPipeError):
+        return ExitCode.OK
+    if error.filename is not None:
+        raise error
+    click.echo(f"neuron-observer: output cannot be written: {error.strerror}", err=True)
+    return ExitCode.UNKNOWN
+
+
+def _speak_what_the_terminal_can() -> None:
+    """Where the encoding has no dash or arrow, say it in ASCII, other signs by number."""
+    codecs.register_error("neuron_ascii", _in_ascii)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="neuron_ascii")
+
+
+_ASCII = {"—": "-", "·": "|", "→": "->", "…": "...", "°": "deg ", "µ": "u"}
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    wrong = error.object[error.start : error.end]
+    spoken = (_ASCII.get(sign) or f"\\u{ord(sign):04x}" for sign in wrong)
+    return "".join(spoken), error.end

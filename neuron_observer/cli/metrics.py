@@ -11,7 +11,7 @@ from neuron_observer.catalogue import METRICS
 from neuron_observer.cli.options import host_options, open_reader
 from neuron_observer.collectors.plan import version_text
 from neuron_observer.model import Missing
-from neuron_observer.observer import read_once
+from neuron_observer.oneshot import read_once
 from neuron_observer.readings import columns
 from neuron_observer.text import table
 

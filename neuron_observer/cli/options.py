@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from neuron_observer.live import MonitorFeed
     from neuron_observer.sources.hostfs import HostFs
 
+ONE_SHOT_DEADLINE = 10.0  # seconds; nobody waits a minute to hear that a device does not answer
 REPORT_WAIT = 11.0  # seconds; two of neuron-monitor's own periods, and a start
 
 Function = TypeVar("Function", bound="Callable[..., object]")
@@ -96,6 +97,7 @@ def wait_for_report(reader: HostReader) -> None:
 def open_host(root: str) -> HostFs:
     """A directory as it is, a file as a capture or listing."""
     if os.path.isdir(root):  # noqa: PTH112 - pathlib is a tenth of what starting costs
+        _refuse_one_level_down(root)
         return DirectoryFs(root)
     if os.path.isfile(root):  # noqa: PTH113 - the same
         from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
@@ -105,6 +107,16 @@ def open_host(root: str) -> HostFs:
         f"{root}: no such directory or file",
         remedy="--host-root takes the directory that holds sys/, or a file made by `capture`.",
     )
+
+
+def _refuse_one_level_down(root: str) -> None:
+    """A directory that is itself a /sys is an easy mistake, and would look like an empty host."""
+    inside = {"sys", "class", "devices"}.intersection(os.listdir(root))  # noqa: PTH208 - see below
+    if {"class", "devices"} <= inside and "sys" not in inside:
+        raise InputError(
+            f"{root}: holds class/ and devices/, so it plays the part of /sys itself",
+            remedy="--host-root takes the directory above it, the one that holds sys/.",
+        )
 
 
 def open_reader(
@@ -124,6 +136,7 @@ def open_reader(
         all_devices=all_devices,
         only=only,
         machine=only is None,
+        firmware_deadline=ONE_SHOT_DEADLINE,
         kernel_log=kernel_log,
         monitor=monitor,
     )

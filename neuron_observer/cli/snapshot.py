@@ -17,7 +17,8 @@ from neuron_observer.cli.options import (
 )
 from neuron_observer.contract import snapshot_document
 from neuron_observer.model import NODE, Frame, Health, Missing, Place, Snapshot, Verdict
-from neuron_observer.observer import ALL_LANES, read_once
+from neuron_observer.observer import ALL_LANES
+from neuron_observer.oneshot import read_once
 from neuron_observer.text import DASH, cell_text, printable
 
 if TYPE_CHECKING:

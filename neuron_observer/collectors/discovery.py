@@ -27,6 +27,9 @@ GENERIC_POWER = re.compile(
 _NESTING = {"host_mem", "device_mem"}  # hold a total and folders of categories
 _SHARED_LEAVES = {"total", "peak"}  # mean something only with the name of their folder
 _CORE = re.compile(r"neuron_core(\d{1,3})")
+_PLAIN_CORE = re.compile(r"neuron_core(?:0|[1-9]\d{0,2})")
+# Categories have the same names in both: what is a device's host memory is no core's HBM.
+_FOREIGN: dict[Where, str] = {"device": "device_mem", "core": "host_mem"}
 THERMAL_LEAF = re.compile(r"(?:temp|therm|throttl)[a-z0-9_]*", re.IGNORECASE)
 _DEEPEST = 12
 _MOST_ENTRIES = 50_000
@@ -43,6 +46,8 @@ class Tree:
         self.cores: set[int] = set()
         self.thermal: list[tuple[int | None, str]] = []
         self.unknown: list[str] = []  # files nobody here knows
+        self.stand_ins: dict[Key, list[str]] = {}  # links and folders named like a node
+        self.alike: list[str] = []  # folders of cores that may be taken to be like the first
         self.generic = 0  # files of the kernel, and named exceptions
         self.errors: list[str] = []  # folders that could not be listed
 
@@ -67,9 +72,10 @@ def known_suffixes(where: Where) -> frozenset[str]:
 def walk(host: HostFs, device_path: str, *, thorough: bool = True) -> Tree:
     """List a device's tree without following links.
 
-    With `thorough` off only the first core is looked into, the others are taken to be like it,
-    and folders that hold nothing but `total`, `present` and `peak` are not listed: reading will
-    tell whether the files are there. The count of unknown files is then a lower bound.
+    With `thorough` off, which is for drivers whose layout is known, only the first core is looked
+    into, the others are taken to be like it, and folders that hold nothing but `total`, `present`
+    and `peak` are not listed: reading will tell whether the files are there. The count of unknown
+    files is then a lower bound.
     """
     tree = Tree()
     pending: list[tuple[str, int | None, int]] = [("", None, 0)]
@@ -90,10 +96,11 @@ def walk(host: HostFs, device_path: str, *, thorough: bool = True) -> Tree:
             if below is None or depth == _DEEPEST:
                 continue
             path, nearest = below
-            if thorough or not (_implied(tree, path, nearest) or _is_like_first(tree, nearest)):
+            if thorough or not (_implied(tree, path, nearest) or _is_like_first(tree, path)):
                 pending.append((path, nearest, depth + 1))
-    if not thorough:
-        _repeat_first_core(tree)
+    for key, paths in tree.stand_ins.items():
+        tree.found.setdefault(key, paths)  # reading one says what it is
+    _repeat_first_core(tree)
     return tree
 
 
@@ -125,34 +132,46 @@ def _entries(host: HostFs, path: str) -> list[Entry] | None:
         return None
 
 
-def _is_like_first(tree: Tree, core: int | None) -> bool:
-    return core is not None and core != min(tree.cores)
+def _is_like_first(tree: Tree, path: str) -> bool:
+    """Note a core's folder; whether one of the same kind was there before it."""
+    if not _PLAIN_CORE.fullmatch(path):
+        return False
+    tree.alike.append(path)
+    return len(tree.alike) > 1
 
 
 def _repeat_first_core(tree: Tree) -> None:
-    if not tree.cores:
+    if not tree.alike:
         return
-    first = min(tree.cores)
-    known = [(suffix, paths) for (core, suffix), paths in tree.found.items() if core == first]
-    for core in tree.cores - {first}:
-        for suffix, paths in known:
-            here = [path.replace(f"neuron_core{first}/", f"neuron_core{core}/") for path in paths]
-            tree.found[core, suffix] = here
+    first, *others = tree.alike
+    known = [(k, paths) for k, paths in tree.found.items() if k[0] == _number(first)]
+    for folder in others:
+        for (_, suffix), paths in known:
+            here = [folder + p.removeprefix(first) for p in paths if p.startswith(f"{first}/")]
+            tree.found.setdefault((_number(folder), suffix), []).extend(here)
+
+
+def _number(folder: str) -> int:
+    return int(folder.removeprefix("neuron_core"))
 
 
 def _take(tree: Tree, path: str, entry: Entry, core: int | None) -> tuple[str, int | None] | None:
     """File one entry; a folder to look into is given back with its nearest core."""
     where: Where = "device" if core is None else "core"
     suffix = suffix_of(path)
-    if entry.kind == "dir" and suffix not in known_suffixes(where):
+    known = suffix in known_suffixes(where) and _FOREIGN[where] not in path.split("/")[:-2]
+    if known:
+        kept = tree.stand_ins if entry.kind in ("dir", "link") else tree.found
+        kept.setdefault((core, suffix), []).append(path)
+    if entry.kind == "dir":
         match = _CORE.fullmatch(entry.name)
         if match:
             core = int(match.group(1))
             tree.cores.add(core)
         return path, core
-    if suffix in known_suffixes(where):
-        tree.found.setdefault((core, suffix), []).append(path)
-    elif entry.name in GENERIC_NAMES or GENERIC_POWER.fullmatch(path):
+    if known:
+        return None
+    if entry.name in GENERIC_NAMES or GENERIC_POWER.fullmatch(path):
         tree.generic += 1
     elif THERMAL_LEAF.fullmatch(entry.name) and entry.kind == "file":
         tree.thermal.append((core, path))

@@ -90,7 +90,7 @@ class EfaCollector:
 
     def _build(self) -> None:
         self.close()
-        self._batches = {}
+        batches: dict[str, FileBatch] = {}  # `kept` is asked for while a hanging read goes on
         for lane in LANES:
             targets: dict[str, list[Target]] = {}
             absent: list[Absent] = []
@@ -102,7 +102,7 @@ class EfaCollector:
                     path, source = found
                     targets.setdefault(path, []).append(Target(spec, source, place, spec.limit))
             # also without any adapter: an empty batch takes the place of one that was there before
-            self._batches[lane] = FileBatch(
+            batches[lane] = FileBatch(
                 BatchName(self.name, lane),
                 self._host,
                 "sys",
@@ -110,6 +110,7 @@ class EfaCollector:
                 absent=absent,
                 keep=self._keep and lane == "normal",
             )
+        self._batches = batches
 
     def _cells(self, lane: str) -> list[tuple[Adapter, MetricSpec, Place]]:
         cells: list[tuple[Adapter, MetricSpec, Place]] = []

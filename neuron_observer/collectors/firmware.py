@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from neuron_observer.catalogue import METRICS
 from neuron_observer.collectors import guards
-from neuron_observer.collectors.batching import Absent, BatchName, FileBatch
+from neuron_observer.collectors.batching import COUNT_BYTES, Absent, BatchName, FileBatch
 from neuron_observer.model import Batch, Missing, Place, Why
 from neuron_observer.sources.workers import Request
 
@@ -32,6 +32,7 @@ BLOCKED_READ = 0.9  # seconds; a blocking driver retries for whole seconds befor
 _SECONDS = METRICS["device.firmware.read_seconds"]
 _ANSWERING = METRICS["device.firmware.answering"]
 _PENDING = Missing(Why.NOT_YET, "not read yet")
+_IN_RESET = Missing(Why.NOT_YET, "the device is being reset")
 
 
 class _State:
@@ -58,13 +59,18 @@ class FirmwareCollector:
         plans: Mapping[int, tuple[DeviceTree, Plan]],
         deadline: float = PERIOD,
     ) -> None:
+        self._host = host
         self._clock = clock
         self._workers = workers
         self._deadline = deadline
         self._batches: dict[int, FileBatch] = {}
         self._requests: dict[int, Request] = {}
         self._states: dict[int, _State] = {}
+        self._reset_files: dict[int, str] = {}
         for index, (device, plan) in plans.items():
+            found = device.tree.found.get((None, "reset"), [])
+            if len(found) == 1:
+                self._reset_files[index] = f"{device.path}/{found[0]}"
             absent = [Absent(spec, Place(index), _PENDING) for spec in (_SECONDS, _ANSWERING)]
             batch = FileBatch(
                 BatchName(self.name, "firmware", index),
@@ -79,14 +85,44 @@ class FirmwareCollector:
             self._states[index] = _State()
 
     def poll(self, *, wait: float | None = None) -> list[Batch]:
-        """Ask every device that is due and give what came back within the deadline."""
+        """Ask every device that is due; give what came back, and what is late.
+
+        A one-shot waits until the deadline. With `wait` 0 nothing waits: a read stays owed over
+        polls, and is late once its deadline has passed.
+        """
+        batches = self._gathered(0.0)
         now = self._clock.monotonic()
-        due = [index for index, state in self._states.items() if state.due_at <= now]
-        for index in due:
-            if self._workers.submit(index, self._requests[index]):
-                self._states[index].asked_at = now
-        answers = self._workers.gather(due, self._deadline if wait is None else wait)
-        return [self._batch(index, answers.get(index)) for index in due]
+        for index, state in self._states.items():
+            if state.due_at > now:
+                continue
+            if not state.owed and self._in_reset(index):
+                state.due_at = now + PERIOD
+                batches.append(self._batches[index].missing(_IN_RESET, now))
+            elif self._workers.submit(index, self._requests[index]):
+                state.owed, state.asked_at, state.due_at = True, now, now + self._deadline
+        batches += self._gathered(self._deadline if wait is None else wait)
+        now = self._clock.monotonic()
+        late = [i for i, state in self._states.items() if state.owed and state.due_at <= now]
+        return batches + [self._batch(index, None) for index in late]
+
+    def _gathered(self, seconds: float) -> list[Batch]:
+        """Batches of the owed reads that come back within `seconds`."""
+        owed = [index for index, state in self._states.items() if state.owed]
+        answers = self._workers.gather(owed, seconds) if owed else {}
+        return [self._batch(index, answer) for index, answer in answers.items()]
+
+    def _in_reset(self, index: int) -> bool:
+        """Whether the device says that it is being reset: its registers then read 0xdeadbeef.
+
+        The file is readable by root only, and answers from memory.
+        """
+        path = self._reset_files.get(index)
+        if path is None:
+            return False
+        try:
+            return self._host.read(path, COUNT_BYTES).strip() == b"0"
+        except OSError:
+            return False
 
     @property
     def reading_since(self) -> float | None:

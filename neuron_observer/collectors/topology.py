@@ -18,14 +18,13 @@ from neuron_observer.catalogue.chips import (
     parse_version,
 )
 from neuron_observer.collectors.discovery import Tree, walk_all
-from neuron_observer.model import Core, Device, Driver, Place
+from neuron_observer.model import Driver
 from neuron_observer.parsers.sysfs import word
 from neuron_observer.sources.hostfs import is_character_device, resolve_link
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
-    from neuron_observer.model import Cell
     from neuron_observer.sources.hostfs import HostFs
 
 CLASS_FOLDER = "sys/class/neuron_device"
@@ -86,12 +85,18 @@ def read_topology(
 ) -> Topology:
     """Look at everything once; with `look_inside` off, the devices' trees are not walked."""
     problems: list[str] = []
-    module = _module_folder(host)
+    module = _module_folder(host, problems)
     driver = _driver(host, module)
     class_folder, paths = _device_folders(host, problems)
+    if module is None and paths:  # a driver made them, whatever it is called
+        driver = Driver(None, "unknown")
     hidden: tuple[int, ...] = ()
     if not all_devices:
         hidden = _without_node(host, paths)
+    if hidden and _is_bare(host):
+        names = ", ".join(f"neuron{index}" for index in hidden)
+        problems.append(f"no /dev node for {names}: nobody can open it; udev tells why")
+        hidden = ()
     shown = [(index, path) for index, path in sorted(paths.items()) if index not in hidden]
     if driver.state == "coming" or not look_inside:
         trees = [Tree() for _ in shown]
@@ -136,12 +141,20 @@ def _names(host: HostFs, folder: str) -> list[str]:
         return []
 
 
-def _module_folder(host: HostFs) -> str | None:
+def _module_folder(host: HostFs, problems: list[str]) -> str | None:
+    """The driver's module, by its name or else the one loaded module with `neuron` in its name."""
     names = _names(host, "sys/module")
     if "neuron" in names:
         return MODULE_FOLDER
-    others = [name for name in names if "neuron" in name]
-    return f"sys/module/{others[0]}" if len(others) == 1 else None
+    others = [
+        f"sys/module/{name}"
+        for name in names
+        if "neuron" in name and "initstate" in _names(host, f"sys/module/{name}")
+    ]
+    if len(others) > 1:
+        listed = ", ".join(folder.rpartition("/")[2] for folder in others)
+        problems.append(f"which of these modules is the driver cannot be told: {listed}")
+    return others[0] if len(others) == 1 else None
 
 
 def _driver(host: HostFs, folder: str | None) -> Driver:
@@ -154,15 +167,15 @@ def _driver(host: HostFs, folder: str | None) -> Driver:
 
 def _device_folders(host: HostFs, problems: list[str]) -> tuple[str | None, dict[int, str]]:
     """The class folder, and device index → real directory."""
-    virtual = _numbered(host, VIRTUAL_FOLDER)
     class_folder = CLASS_FOLDER if _names(host, CLASS_FOLDER) else None
-    if virtual:
-        return class_folder, virtual
+    known = _numbered(host, VIRTUAL_FOLDER, problems)
+    if known:
+        return class_folder, known
     candidates = [CLASS_FOLDER] if class_folder else []
     for parent in ("sys/devices/virtual", "sys/class"):
         candidates += [f"{parent}/{name}" for name in _names(host, parent) if "neuron" in name]
     for folder in candidates:
-        found = _numbered(host, folder)
+        found = _numbered(host, folder, problems)
         if found:
             problems.append(f"devices stand in {folder.removeprefix('sys/')}, a place not known")
             return class_folder or _other_class(host), found
@@ -174,13 +187,20 @@ def _other_class(host: HostFs) -> str | None:
     return f"sys/class/{names[0]}" if len(names) == 1 else None
 
 
-def _numbered(host: HostFs, folder: str) -> dict[int, str]:
-    found: dict[int, str] = {}
+def _numbered(host: HostFs, folder: str, problems: list[str]) -> dict[int, str]:
+    """Device index → real directory; a directory with two names is one device."""
+    names: dict[str, list[str]] = {}
     for name in _names(host, folder):
-        match = _DEVICE.fullmatch(name)
-        if match:
-            path = f"{folder}/{name}"
-            found[int(match.group(1))] = _followed(host, path)
+        if _DEVICE.fullmatch(name):
+            names.setdefault(_followed(host, f"{folder}/{name}"), []).append(name)
+    found: dict[int, str] = {}
+    for path, same in names.items():
+        own = path.rpartition("/")[2]
+        name = own if own in same else same[0]
+        index = int(name.removeprefix("neuron"))
+        if len(same) > 1 or index in found:
+            problems.append(f"in {folder.removeprefix('sys/')} a device has more names than one")
+        found.setdefault(index, path)
     return found
 
 
@@ -204,11 +224,19 @@ def _without_node(host: HostFs, paths: Iterable[int]) -> tuple[int, ...]:
     for name in _names(host, "dev"):
         match = _DEVICE.fullmatch(name)
         if match:
-            status = host.lstat(f"dev/{name}")
+            try:
+                status = host.lstat(f"dev/{name}")
+            except OSError:
+                continue  # it went while we looked
             real = is_character_device(status.st_mode)
             open_here.add(status.st_rdev & 0xFF if real else int(match.group(1)))
     indexes = set(paths)
     return tuple(sorted(indexes - open_here)) if open_here & indexes else ()
+
+
+def _is_bare(host: HostFs) -> bool:
+    """Whether process 1 is the init of a whole system, not of a container."""
+    return _text(host, "proc/1/comm") in ("systemd", "init")
 
 
 def _functions(host: HostFs, problems: list[str]) -> tuple[PciFunction, ...]:
@@ -225,65 +253,3 @@ def _functions(host: HostFs, problems: list[str]) -> tuple[PciFunction, ...]:
     if ghosts:
         problems.append(f"bound to neuron-driver but not a Neuron function: {sorted(ghosts)}")
     return tuple(functions)
-
-
-def missing_indexes(topology: Topology) -> tuple[int, ...] | None:
-    """Indexes that the instance type should have and sysfs lacks; None where none can be told.
-
-    On trn1 and later a missing device leaves a gap; on inf1 later devices shift down, so the
-    index that is missing cannot be known there.
-    """
-    if topology.expected is None or topology.loading:
-        return None
-    seen = {device.number for device in topology.devices} | set(topology.hidden)
-    if topology.instance_type and topology.instance_type.startswith("inf1"):
-        return None
-    return tuple(sorted(set(range(topology.expected)) - seen))
-
-
-def identify(topology: Topology, cell: Callable[[str, Place], Cell]) -> tuple[Device, ...]:
-    """The devices by their identity readings; `cell` gives what was read of a metric."""
-
-    def text(metric: str, place: Place) -> str | None:
-        found = cell(metric, place)
-        return found if isinstance(found, str) else None
-
-    devices = []
-    for one in topology.devices:
-        place = Place(one.number)
-        number = text("device.serial", place)
-        devices.append(
-            Device(
-                index=one.number,
-                name=text("device.name", place),
-                arch=text("device.arch", place),
-                serial=number,
-                key=number or f"{topology.instance_id or topology.instance_type}/{one.number}",
-                neighbours=neighbours(text("device.connected_devices", place)),
-                cores=tuple(
-                    Core(one.number, core, text("core.arch", Place(one.number, core)))
-                    for core in sorted(one.tree.cores)
-                ),
-            )
-        )
-    return tuple(devices)
-
-
-def outline(topology: Topology) -> frozenset[str]:
-    """Where the files of each device and of its first core stand, by folder for shared leaves."""
-    places: set[str] = set()
-    for device in topology.devices:
-        first = min(device.tree.cores, default=None)
-        for (core, suffix), paths in device.tree.found.items():
-            if core is None or core == first:
-                below = [path.rpartition("/")[0] if "/" in suffix else path for path in paths]
-                places.update(f"neuron{device.number}/{path}" for path in below)
-    return frozenset(places)
-
-
-def neighbours(text: str | None) -> tuple[int, ...] | None:
-    """`12, 3, 4, 1` → (12, 3, 4, 1); () for an empty line, None where it is not readable."""
-    if text is None:
-        return None
-    fields = [field.strip() for field in text.split(",")] if text.strip() else []
-    return tuple(int(field) for field in fields) if all(map(str.isdecimal, fields)) else None

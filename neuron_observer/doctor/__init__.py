@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from neuron_observer.catalogue import METRICS
 from neuron_observer.catalogue.chips import LIVE_SINCE, NEWEST_CHECKED
 from neuron_observer.collectors.discovery import moved
+from neuron_observer.collectors.identity import missing_indexes
 from neuron_observer.collectors.plan import version_text
-from neuron_observer.collectors.topology import missing_indexes
 from neuron_observer.doctor.surroundings import Note, surroundings
 from neuron_observer.model import Missing, Why
 from neuron_observer.parsers.sysfs import ALL_ONES

@@ -28,6 +28,8 @@ def _item(content: Content) -> dict[str, Any]:
 
 def serve(root: str) -> None:
     """Answer requests from standard input until it ends."""
+    # Left behind, it must not hold open the pipe of `neuron-observer … 2>&1 | tee log`.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     workers = ThreadWorkers(DirectoryFs(root), SystemClock())
     lock = threading.Lock()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from neuron_observer.errors import InputError
+from neuron_observer.errors import InputError, UsageError
 from neuron_observer.sources.listing import ListingFs
 from tests.conftest import TREES, tree_file
 
@@ -125,3 +125,14 @@ def test_a_missing_monitor_file(tmp_path: Path, call: Callable[..., Result]) -> 
     """It is named, with the remedy."""
     with pytest.raises(InputError, match="no such file"):
         call("capture", "--monitor", "/no/such", "--host-root", str(tmp_path), "-o", "-")
+
+
+def test_nothing_is_written_into_the_host(tmp_path: Path, call: Callable[..., Result]) -> None:
+    """A capture written onto a counter would clear it, onto `reset` it would reset the chip."""
+    counter = tmp_path / "sys/devices/virtual/neuron_device/neuron0/reset"
+    counter.parent.mkdir(parents=True)
+    counter.write_text("1\n")
+    for output in (str(counter), f"{counter.parent}/../neuron0/reset"):
+        with pytest.raises(UsageError, match="nothing is written below"):
+            call("capture", "--host-root", str(tmp_path), "-o", output)
+    assert counter.read_text() == "1\n"

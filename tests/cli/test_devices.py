@@ -95,3 +95,20 @@ def test_no_such_root(call: Callable[..., Result]) -> None:
     """A wrong root is an error with a remedy, not an empty table."""
     with pytest.raises(Exception, match="no such directory or file"):
         call("devices", "--host-root", "/no/such/place")
+
+
+@pytest.mark.parametrize(("beat", "shown"), [("0", "—"), ("7", "ok")])
+def test_a_health_cache_that_was_never_filled_is_not_ok(
+    beat: str, shown: str, tmp_path: Path, call: Callable[..., Result]
+) -> None:
+    """It starts as zeros, which name no fault; heartbeat 0 may mean that nobody ever asked."""
+    name = "trn2.3xlarge-2.30.2-busy"
+    rows = tree_file(name).read_text(encoding="utf-8").splitlines()
+    leaf = "healthcheck_heartbeat"
+    changed = [
+        f'{row.rpartition(chr(9))[0]}\t"{beat}\\n"' if f"/{leaf}\t" in row else row for row in rows
+    ]
+    file = tmp_path / "host.tsv"
+    file.write_text("\n".join(changed) + "\n", encoding="utf-8")
+    line = call("devices", "--host-root", str(file)).out.splitlines()[2]
+    assert line.split()[-1].startswith(shown)

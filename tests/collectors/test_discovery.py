@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -123,3 +124,64 @@ def test_no_tree_breaks_the_walk(paths: list[list[str]]) -> None:
     files[f"{DEVICE}/core_count"] = b"2"
     tree = walk(host_of(files), DEVICE)
     assert len(tree.unknown) + len(tree.thermal) + tree.generic == len(files) - 1
+
+
+@pytest.mark.parametrize(
+    "folders",
+    [
+        {0: "neuron_core0", 1: "neuron_core1"},
+        {0: "neuron_core00", 1: "neuron_core01"},
+        {0: "die0/neuron_core0", 4: "die1/neuron_core4"},
+        {0: "neuron_core0", 1: "die1/neuron_core1"},
+        {1: "neuron_core1", 10: "neuron_core10"},
+    ],
+)
+def test_a_glance_finds_each_cores_own_file(folders: dict[int, str]) -> None:
+    """However the cores' folders are named and nested, no core gets the file of another."""
+    leaf = "stats/status/success/total"
+    host = host_of({f"{DEVICE}/{folder}/{leaf}": b"1\n" for folder in folders.values()})
+    for thorough in (True, False):
+        tree = walk(host, DEVICE, thorough=thorough)
+        for core, folder in folders.items():
+            assert tree.found[core, "success/total"] == [f"{folder}/{leaf}"]
+
+
+def test_a_core_with_two_folders_is_ambiguous_at_a_glance_too() -> None:
+    """`neuron_core7` and `neuron_core07`: neither is taken."""
+    leaf = "stats/status/success/total"
+    names = ("neuron_core0", "neuron_core07", "neuron_core7")
+    host = host_of({f"{DEVICE}/{name}/{leaf}": b"1\n" for name in names})
+    for thorough in (True, False):
+        found = locate(walk(host, DEVICE, thorough=thorough), "x", "success/total", 7, {})
+        assert sorted(found) == [f"neuron_core07/{leaf}", f"neuron_core7/{leaf}"]
+
+
+def test_host_memory_is_no_hbm() -> None:
+    """The categories of both have the same names; one below the other's folder is not it."""
+    host = host_of(
+        {
+            f"{DEVICE}/neuron_core0/stats/memory_usage/host_mem/tensors/total": b"1\n",
+            f"{DEVICE}/cores/a/device_mem/tensors/total": b"2\n",
+        }
+    )
+    tree = walk(host, DEVICE)
+    assert (0, "tensors/total") not in tree.found
+    assert (None, "tensors/total") not in tree.found
+    assert len(tree.unknown) == 2
+
+
+def test_a_link_beside_the_file_makes_nothing_ambiguous() -> None:
+    """A driver that moved a node and left a link for old readers: the file is it."""
+    host = host_of(
+        {f"{DEVICE}/ecc/sram_ecc_uncorrected": b"0\n"},
+        {f"{DEVICE}/stats/hardware/sram_ecc_uncorrected": "../../ecc/sram_ecc_uncorrected"},
+    )
+    assert walk(host, DEVICE).found[None, "sram_ecc_uncorrected"] == ["ecc/sram_ecc_uncorrected"]
+
+
+def test_a_folder_named_like_a_node_is_looked_into() -> None:
+    """A node that became a folder hides nothing below it."""
+    host = host_of({f"{DEVICE}/serial_number/parts/core_count": b"8"})
+    tree = walk(host, DEVICE)
+    assert tree.found[None, "core_count"] == ["serial_number/parts/core_count"]
+    assert tree.found[None, "serial_number"] == ["serial_number"]

@@ -177,3 +177,35 @@ def test_errno_becomes_a_reason(tree: Callable[[str], ListingFs], clock: ManualC
     batches = _collector(broken, clock, DirectWorkers(broken, clock)).poll()
     assert _get(batches, "device.hbm.ecc_uncorrected") == Missing(Why.FAILED, "EIO")
     assert _value(batches, "device.sram.ecc_uncorrected") == 0
+
+
+def test_nobody_waits_for_a_read_that_is_owed(
+    tree: Callable[[str], ListingFs], clock: ManualClock
+) -> None:
+    """Without waiting, a read stays owed over polls and is late only after its deadline."""
+    host = tree("trn2.48xlarge-2.30.2-busy")
+    workers = StuckWorkers(host, clock, {5})
+    collector = _collector(host, clock, workers)
+    begin = clock.monotonic()
+    first = collector.poll(wait=0.0)
+    assert {batch.device for batch in first} == set(range(16)) - {5}
+    clock.advance(9.0)
+    assert collector.poll(wait=0.0) == []
+    clock.advance(1.0)
+    late = [batch for batch in collector.poll(wait=0.0) if batch.device == 5]
+    assert _get(late, "device.serial", 5) == Missing(Why.STALE, "no answer for 10.0 s")
+    assert clock.monotonic() == begin + 10.0
+    workers.owed.clear()
+    workers.answers[5] = read_files(host, clock, collector._requests[5])
+    back = [batch for batch in collector.poll(wait=0.0) if batch.device == 5]
+    assert _value(back, "device.firmware.answering", 5) == 1
+
+
+def test_a_device_in_reset_is_not_asked(
+    tree: Callable[[str], ListingFs], clock: ManualClock
+) -> None:
+    """While `reset` reads 0 the registers read 0xdeadbeef; nothing is read and nothing is 0."""
+    host = changed(tree("trn2.3xlarge-2.30.2-busy"), reset=b"0\n")
+    batches = _collector(host, clock, StuckWorkers(host, clock, {0})).poll()
+    found = _get(batches, "device.sram.ecc_uncorrected")
+    assert found == Missing(Why.NOT_YET, "the device is being reset")

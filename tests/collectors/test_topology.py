@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from neuron_observer.collectors.topology import missing_indexes, neighbours, read_topology
+from neuron_observer.collectors.identity import missing_indexes, neighbours
+from neuron_observer.collectors.topology import read_topology
+from neuron_observer.model import Driver
+from neuron_observer.sources.faulty import FaultyFs
 from tests.hosts import host_of, without
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
 
     from neuron_observer.sources.listing import ListingFs
@@ -131,5 +135,69 @@ def test_container_shows_what_it_can_open() -> None:
     assert len(everything.devices) == 6
     host = read_topology(host_of({**files, **{f"dev/neuron{n}": b"" for n in range(6)}}))
     assert (len(host.devices), host.hidden) == (6, ())
+    bare = read_topology(host_of({**files, "dev/neuron0": b"", "proc/1/comm": b"systemd\n"}))
+    assert (len(bare.devices), bare.hidden) == (6, ())
+    assert "no /dev node for neuron1" in bare.problems[0]
     monitor = read_topology(host_of({**files, "dev/null": b""}))
     assert (len(monitor.devices), monitor.hidden) == (6, ())
+
+
+def test_two_links_to_one_device_are_one_device() -> None:
+    """What counts is the directory; of its names its own is taken, and the other is told."""
+    real = "sys/devices/pci0000:00/0000:cc:00.0/neuron1"
+    links = {f"sys/class/neuron_device/neuron{n}": f"../../../{real}" for n in (0, 1)}
+    found = read_topology(host_of({f"{real}/core_count": b"8"}, links))
+    assert [(device.number, device.path) for device in found.devices] == [(1, real)]
+    assert any("more names than one" in problem for problem in found.problems)
+
+
+def test_devices_of_several_folders_keep_the_indexes_of_their_links() -> None:
+    """Below a PCI function each, all named neuron0: the class tells which is which."""
+    folders = [f"sys/devices/pci0000:00/0000:c{n}:00.0/neuron0" for n in (0, 1)]
+    files = {f"{folder}/core_count": b"8" for folder in folders}
+    links = {
+        f"sys/class/neuron_device/neuron{n}": f"../../../{folder}"
+        for n, folder in enumerate(folders)
+    }
+    found = read_topology(host_of(files, links))
+    assert [(device.number, device.path) for device in found.devices] == list(enumerate(folders))
+
+
+def test_a_driver_of_another_name_is_not_absent() -> None:
+    """Devices are there, so a driver is: which of two modules it is cannot be told."""
+    host = host_of(
+        {
+            f"{VIRTUAL}/neuron0/core_count": b"8",
+            "sys/module/neuronx/initstate": b"live\n",
+            "sys/module/neuron_helper/initstate": b"live\n",
+        }
+    )
+    found = read_topology(host)
+    assert found.driver.state == "unknown"
+    assert "neuron_helper, neuronx" in found.problems[0]
+
+
+def test_a_renamed_module_is_found_beside_what_is_no_module() -> None:
+    """Built-in parameters have a folder below /sys/module too, but no state."""
+    host = host_of(
+        {
+            "sys/module/neuronx/initstate": b"live\n",
+            "sys/module/neuronx/version": b"2.31.7.0\n",
+            "sys/module/neuron_builtin/parameters/x": b"1\n",
+        }
+    )
+    assert read_topology(host).driver == Driver("2.31.7.0", "live")
+
+
+def test_a_node_that_goes_while_we_look_hides_nothing() -> None:
+    """/dev/neuron0 is listed and then gone: its device stays, and nothing is raised."""
+
+    class Going(FaultyFs):
+        def lstat(self, path: str) -> os.stat_result:
+            if path == "dev/neuron0":
+                raise FileNotFoundError(path)
+            return super().lstat(path)
+
+    nodes = {f"dev/neuron{n}": b"" for n in (0, 1)}
+    found = read_topology(Going(host_of({f"{VIRTUAL}/neuron1/core_count": b"8"} | nodes)))
+    assert [device.number for device in found.devices] == [1]

@@ -192,3 +192,9 @@ def test_the_helper_ends_with_its_owner(root: Path) -> None:
 def test_an_interrupt_of_the_terminal_is_not_the_helpers(helper: HelperWorkers) -> None:
     """Ctrl-C goes to a whole process group; the helper is in one of its own."""
     assert os.getpgid(helper._process.pid) != os.getpgid(0)
+
+
+def test_it_holds_no_pipe_of_ours(helper: HelperWorkers) -> None:
+    """Left behind, it keeps nobody waiting who reads our standard error."""
+    assert ask(helper, 0, "count").contents == [b"0\n"]
+    assert os.readlink(f"/proc/{helper._process.pid}/fd/2") == os.devnull  # noqa: PTH115 - a link of /proc

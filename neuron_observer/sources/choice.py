@@ -1,0 +1,24 @@
+"""Which workers fit a host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from neuron_observer.sources.hostfs import DirectoryFs
+from neuron_observer.sources.workers import DirectWorkers, ThreadWorkers
+
+if TYPE_CHECKING:
+    from neuron_observer.clock import Clock
+    from neuron_observer.sources.hostfs import HostFs
+    from neuron_observer.sources.workers import Workers
+
+
+def choose_workers(host: HostFs, clock: Clock, blocking: bool) -> Workers:  # noqa: FBT001 - a port
+    """Threads, a helper process where reads block, or nothing of the kind for a listing."""
+    if not isinstance(host, DirectoryFs):
+        return DirectWorkers(host, clock)
+    if not blocking:
+        return ThreadWorkers(host, clock)
+    from neuron_observer.sources.helper import HelperWorkers  # noqa: PLC0415 - costs subprocess
+
+    return HelperWorkers(host.root, clock)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from neuron_observer.catalogue import METRICS
+from neuron_observer.catalogue.chips import GIB
 from neuron_observer.cli.options import host_options, open_reader
 from neuron_observer.collectors.identity import missing_indexes
 from neuron_observer.model import Missing, Place, Why
@@ -18,9 +19,12 @@ if TYPE_CHECKING:
     from neuron_observer.collectors.topology import Topology
     from neuron_observer.model import Batch, Cell, Device, Snapshot
 
-HEADS = ("DEV", "CHIP", "SERIAL", "CORES", "HBM", "UTIL", "POWER", "UE", "REP", "CE", "FIRMWARE")
+HEADS = ("DEV", "CHIP", "SERIAL", "NC", "HBM GiB", "UTIL", "POWER", "UE", "REP", "CE", "HEALTH")
 _RIGHT = (True, False, False, True, True, True, True, True, True, True, False)
-_LEGEND = "UE uncorrected, REP repairable, CE corrected ECC errors of HBM and SRAM together"
+_LEGEND = (
+    "NC physical cores; HBM in use / of the chip; POWER mean share of the maximum;"
+    "\nUE uncorrected, REP repairable, CE corrected ECC errors of HBM and SRAM together"
+)
 _ECC = {
     "UE": ("device.sram.ecc_uncorrected", "device.hbm.ecc_uncorrected"),
     "REP": ("device.hbm.ecc_repairable_uncorrected",),
@@ -100,14 +104,16 @@ def _row(snapshot: Snapshot, device: Device, notes: Footnotes) -> list[str]:
 
     def show(metric: str, unit: str = "") -> str:
         cell = _cell(batches, metric, place)
-        return notes.mark(cell) if isinstance(cell, Missing) else cell_text(cell, unit)
+        if isinstance(cell, Missing):
+            return notes.mark(cell)
+        return f"{int(cell) / GIB:.3g}" if unit == "GiB" else cell_text(cell, unit)
 
     return [
         str(device.index),
         show("device.name"),
         show("device.serial"),
         str(len(device.cores)),
-        f"{show('device.hbm.used', 'bytes')} / {show('device.hbm.capacity', 'bytes')}",
+        f"{show('device.hbm.used', 'GiB')}/{show('device.hbm.capacity', 'GiB')}",
         show("device.utilization", "ratio"),
         show("device.power.mean", "percent"),
         *(_sum(batches, metrics, place, notes) for metrics in _ECC.values()),

@@ -13,6 +13,8 @@ from neuron_observer.stragglers.hangs import Hang, advance
 from neuron_observer.stragglers.stalls import Progress
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from benchmarks.stragglers.hangs import Case, Look
 
 ANSWERS = {
@@ -71,7 +73,7 @@ def run(repeats: int, seed: int) -> list[Verdict]:
 def _verdict(case: Case, view: str) -> Verdict:
     state = Hang()
     for look in hangs.looks(case, stale="stale" in view):
-        state = advance(state, _progress(look, view))
+        state = advance(state, _progress(look, view, case.topology.stage.astype(np.int64)))
         if state.stall is not None:
             seconds = look.at - hangs.STARTED_AT - case.stops_after
             said = state.stall
@@ -80,7 +82,7 @@ def _verdict(case: Case, view: str) -> Verdict:
     return Verdict(case, view, None, state.limit(), frozenset(), "")
 
 
-def _progress(look: Look, view: str) -> Progress:
+def _progress(look: Look, view: str, stage: NDArray[np.int64]) -> Progress:
     hooked = view.startswith("hook")
     heard = np.ones(len(look.step))
     heard[-1] = np.nan if "silent" in view else 1.0
@@ -94,6 +96,7 @@ def _progress(look: Look, view: str) -> Progress:
         entered=look.entered * heard if hooked else None,
         completed=look.completed * heard if hooked else None,
         operation=look.shape if hooked else None,
+        role=stage if hooked else None,
         device_busy=look.device_busy,
         blocked=look.blocked,
         in_input=look.in_loader if hooked else None,

@@ -53,7 +53,7 @@ QUICK = Size(
 )
 FULL = Size(
     fault_jobs={
-        ("fixed", 4096): 36,
+        ("fixed", 4096): 42,
         ("fixed", 512): 30,
         ("fixed", 64): 40,
         ("fixed", 8): 40,

@@ -21,7 +21,8 @@ class Progress:
     `done` counts steps or executions, NaN if a rank did not answer. `live` is False where these
     counters do not move during a run (sysfs before driver 2.30.2). `entered` and `completed` are
     the numbers of the last collective that a rank went into and came out of (hook, flight
-    recorder); `operation` a code of what that collective is.
+    recorder); `operation` a code of what that collective is. `role` tells which ranks count their
+    collectives alike (pipeline stages count their own); None: all do.
     """
 
     at: float  # seconds on a clock that never goes back
@@ -33,6 +34,7 @@ class Progress:
     entered: Floats | None = None
     completed: Floats | None = None
     operation: Ints | None = None
+    role: Ints | None = None
     device_busy: Mask | None = None  # the core was active since the last sample
     blocked: Mask | None = None  # the process is in state D
     in_input: Mask | None = None  # the process is in next(dataloader)
@@ -115,6 +117,7 @@ class _Sequences(NamedTuple):
     entered: Floats  # of the ranks that are heard
     completed: Floats
     rows: Ints  # which ranks these are
+    role: Ints
     silent: int  # how many are not heard
 
 
@@ -130,7 +133,8 @@ def _sequences(progress: Progress) -> _Sequences | None:
     if progress.completed is not None:
         told = progress.completed[rows]
         completed = np.where(np.isfinite(told), told, completed)
-    return _Sequences(entered, completed, rows, len(progress.entered) - len(rows))
+    role = np.zeros(len(rows), np.int64) if progress.role is None else progress.role[rows]
+    return _Sequences(entered, completed, rows, role, len(progress.entered) - len(rows))
 
 
 def _desync(progress: Progress) -> _Said | None:
@@ -155,8 +159,8 @@ def _absent(progress: Progress) -> _Said | None:
     if outside.any() and not outside.all():
         absent = outside & (told.entered == told.entered[outside].min())
     else:
-        absent = told.entered == told.entered.min()
-    if absent.all():
+        absent = _behind(told)
+    if not absent.any():
         return None
     rows = told.rows[absent]
     if 2 * len(rows) >= len(told.rows):
@@ -165,6 +169,17 @@ def _absent(progress: Progress) -> _Said | None:
     kind, where = _doing(progress, rows)
     why = f"never came to the collective in which the others wait{where}"
     return _Said(kind, rows, why, _proven(progress, kind, rows))
+
+
+def _behind(told: _Sequences) -> Mask:
+    """Ranks with the lowest number of their role, where the role's numbers differ."""
+    behind = np.zeros(len(told.entered), dtype=np.bool_)
+    for role in np.unique(told.role):
+        own = told.role == role
+        numbers = told.entered[own]
+        if numbers.min() < numbers.max():
+            behind[own] = numbers == numbers.min()
+    return behind
 
 
 def _doing(progress: Progress, rows: Ints) -> tuple[HangKind, str]:

@@ -93,6 +93,17 @@ def test_a_rank_that_is_not_heard_may_be_the_one() -> None:
     assert judge(replace(silent, device_busy=only(4))).rows == ()
 
 
+def test_a_lost_link_in_a_job_of_stages() -> None:
+    """All are inside, and stages count their own: a lower number of another stage says nothing."""
+    inside = hooked([11, 11, 21, 21, 21, 21, 21, 21])
+    roles = np.array([0, 0, 1, 1, 1, 1, 1, 1])
+    lost = replace(inside, role=roles, link_error=only(6))
+    assert judge(lost)[:2] == (HangKind.COLLECTIVE, (6,))
+    assert judge(replace(inside, role=roles))[:2] == (HangKind.COLLECTIVE, ())
+    behind = replace(hooked([11, 11, 21, 21, 20, 21, 21, 21]), role=roles)
+    assert judge(behind).rows == (4,)
+
+
 def test_most_ranks_absent_accuse_nobody() -> None:
     """Five of eight did not come: that is not five culprits."""
     stall = judge(hooked([8, 8, 8, 7, 7, 7, 7, 7]))

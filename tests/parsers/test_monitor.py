@@ -155,7 +155,7 @@ def test_a07_logical_cores_over_physical_ones() -> None:
 
 
 def test_hardware_spellings_give_the_same_values() -> None:
-    """`effective_flops` and `numeric` are the same things as `flops` and `numerical`."""
+    """E32: `effective_flops` and `numeric` are the same things as `flops` and `numerical`."""
     other = text("A07").replace('"flops"', '"effective_flops"').replace('"numerical"', '"numeric"')
     assert report(other) == report(text("A07"))
     assert report(other).unknown == ()

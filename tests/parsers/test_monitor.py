@@ -287,10 +287,12 @@ def test_no_value_anywhere_makes_it_raise(path: tuple[str | int, ...], value: An
     for step in path[:-1]:
         place = place[step]
     place[path[-1]] = value
-    str(report(json.dumps(document))).encode()
+    shown = str(report(json.dumps(document)))
+    assert shown.encode().decode() == shown
 
 
 @given(st.binary() | st.text(st.characters()))
 def test_no_line_makes_it_raise(line: str | bytes) -> None:
     """Any line is a report or a reason."""
-    parse_report(line)
+    found = parse_report(line)
+    assert isinstance(found, MonitorReport) or found.detail

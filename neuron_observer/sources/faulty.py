@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from neuron_observer.sources.hostfs import DEFAULT_LIMIT, Content, Entry, HostFs
+from neuron_observer.sources.hostfs import DEFAULT_LIMIT, EachFile, Entry, HostFs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -105,29 +105,6 @@ class FaultyFs:
         limits: Sequence[int],
         *,
         keep: bool,  # noqa: ARG002 - a fault acts at the read, kept or not
-    ) -> FaultyFiles:
+    ) -> EachFile:
         """Files below `base`, each with its fault."""
-        return FaultyFiles(self, [f"{base}/{name}" for name in names], limits)
-
-
-class FaultyFiles:
-    """Files read together, each through its fault."""
-
-    kept = 0
-
-    def __init__(self, host: FaultyFs, paths: Sequence[str], limits: Sequence[int]) -> None:
-        self._host = host
-        self._files = tuple(zip(paths, limits, strict=True))
-
-    def read(self) -> list[Content]:
-        """Each file's bytes or error."""
-        return [self._one(path, limit) for path, limit in self._files]
-
-    def _one(self, path: str, limit: int) -> Content:
-        try:
-            return self._host.read(path, limit)
-        except OSError as error:
-            return error
-
-    def close(self) -> None:
-        """Nothing is held."""
+        return EachFile(self, [f"{base}/{name}" for name in names], limits)

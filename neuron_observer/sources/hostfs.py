@@ -166,6 +166,29 @@ class FreshFiles:
         """Nothing is held."""
 
 
+class EachFile:
+    """Files read together, each through its host's own `read`: for hosts that hold nothing open."""
+
+    kept = 0
+
+    def __init__(self, host: HostFs, paths: Sequence[str], limits: Sequence[int]) -> None:
+        self._host = host
+        self._files = tuple(zip(paths, limits, strict=True))
+
+    def read(self) -> list[Content]:
+        """Each file's bytes or error."""
+        return [self._one(path, limit) for path, limit in self._files]
+
+    def _one(self, path: str, limit: int) -> Content:
+        try:
+            return self._host.read(path, limit)
+        except OSError as error:
+            return error
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
 class KeptFiles:
     """Files whose descriptors stay open; sysfs makes the value anew at every pread from 0.
 

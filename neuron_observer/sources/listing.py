@@ -20,7 +20,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuron_observer.errors import InputError
-from neuron_observer.sources.hostfs import DEFAULT_LIMIT, Content, Entry, EntryKind, resolve_link
+from neuron_observer.sources.hostfs import (
+    DEFAULT_LIMIT,
+    EachFile,
+    Entry,
+    EntryKind,
+    resolve_link,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -261,29 +267,6 @@ class ListingFs:
         limits: Sequence[int],
         *,
         keep: bool,  # noqa: ARG002 - nothing to keep in memory
-    ) -> ListedFiles:
+    ) -> EachFile:
         """Files below `base`."""
-        return ListedFiles(self, [f"{base}/{name}" for name in names], limits)
-
-
-class ListedFiles:
-    """Files of a listing, read together."""
-
-    kept = 0
-
-    def __init__(self, host: ListingFs, paths: Sequence[str], limits: Sequence[int]) -> None:
-        self._host = host
-        self._files = tuple(zip(paths, limits, strict=True))
-
-    def read(self) -> list[Content]:
-        """The content of each file or the error that was captured."""
-        return [self._one(path, limit) for path, limit in self._files]
-
-    def _one(self, path: str, limit: int) -> Content:
-        try:
-            return self._host.read(resolve_link("", path), limit)
-        except OSError as error:
-            return error
-
-    def close(self) -> None:
-        """Nothing is held."""
+        return EachFile(self, [resolve_link("", f"{base}/{name}") for name in names], limits)

@@ -37,11 +37,11 @@ PREDICATES: Mapping[str, Any] = {
     "collector_fails": rule.CollectorFails,
     "clock_jumped": rule.ClockJumped,
 }
-COMBINATIONS = ("all", "any", "not")
+COMBINATIONS = ("all", "any", "not", "anywhere")
 # Events that are no lines of a log; their kinds may be matched too.
 EVENTS = ("driver_reloaded", "devices_changed", "files_moved", "counter_reset")
 _DURATIONS = ("within", "window", "lasting", "per")
-_NUMBERS = ("times", "clear_at", "least")
+_NUMBERS = ("times", "clear_at", "least", "least_share")
 
 
 @cache
@@ -71,8 +71,9 @@ class ConditionReader(NodeReader):
             if len(parts) < 2:
                 raise self.fail(f"{name} needs two conditions or more", body)
             return rule.AllOf(parts) if name == "all" else rule.AnyOf(parts)
-        if name == "not":
-            return rule.Not(self.condition(body))
+        if name in ("not", "anywhere"):
+            part = self.condition(body)
+            return rule.Not(part) if name == "not" else rule.Anywhere(part)
         return self._predicate(name, body)
 
     def _predicate(self, name: str, body: yaml.Node) -> Condition:
@@ -112,6 +113,10 @@ class ConditionReader(NodeReader):
             "by": self._amount,
             "at_least": self.count,
             "peers": self.count,
+            "steps": self.count,
+            "rises": self.count,
+            "saying": self.text,
+            "among": lambda at, name: self.choice(at, name, get_args(rule.Among)),
             "whys": self._whys,
             "side": lambda at, name: self.choice(at, name, get_args(rule.Side)),
             "finding": self._finding,

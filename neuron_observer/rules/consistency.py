@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # What a message may show; docs/rules-format.md tells what each is.
 FIELDS = (
     *("device", "core", "port", "serial", "metric", "source", "value", "previous", "than"),
-    *("baseline", "since", "seconds", "count", "line", "driver", "chip", "instance_type"),
+    *("baseline", "seconds", "count", "line", "driver", "chip", "instance_type"),
 )
 _ORDER: tuple[Needs, ...] = ("instant", "pair", "window")
 _SOFTWARE = {Action.FIX_PROGRAM, Action.RESTART_JOB, Action.LOOK_AT_OTHER_WORKERS}
@@ -52,10 +52,12 @@ def problems(rule: Rule, at_least: Needs) -> Iterator[tuple[str, str]]:
         yield "needs", f"{rule.needs} is too little: the condition and hold need {at_least}"
     if rule.since and rule.until and rule.since > rule.until:
         yield "until", "is before since"
+    if rule.latched and rule.clear:
+        yield "clear", "a latched finding does not clear by itself"
     if rule.witness and METRICS[rule.witness].kind is not Kind.COUNTER:
         yield "witness", f"{rule.witness} is no counter"
-    for leaf in r.leaves(rule.when):
-        for problem in _of_leaf(rule, leaf):
+    for leaf, scope in r.scoped(rule.when, rule.scope):
+        for problem in _of_leaf(rule, leaf, scope):
             yield "when", problem
 
 
@@ -92,10 +94,10 @@ def _of_message(rule: Rule) -> Iterator[tuple[str, str]]:
             yield "message", f"{{{name}}} is none of {', '.join(FIELDS)}"
 
 
-def _of_leaf(rule: Rule, leaf: Leaf) -> Iterator[str]:
+def _of_leaf(rule: Rule, leaf: Leaf, scope: str) -> Iterator[str]:
     for metric in r.metrics_of(leaf):
-        if not _reachable(rule.scope, METRICS[metric].scope):
-            yield f"{metric} is of each {METRICS[metric].scope}, not of a {rule.scope}"
+        if not _reachable(scope, METRICS[metric].scope):
+            yield f"{metric} is of each {METRICS[metric].scope}, not of a {scope}"
     yield from _of_counts(leaf)
     yield from _of_thresholds(leaf)
     within = getattr(leaf, "within", None)
@@ -116,14 +118,20 @@ def _of_counts(leaf: Leaf) -> Iterator[str]:
         yield from () if METRICS[leaf.than].kind is not Kind.COUNTER else (f"{leaf.than}: counter",)
     if isinstance(leaf, r.DiffersFromPeers) and spec.kind is not Kind.GAUGE:
         yield f"{metric} is no gauge: peers are compared by gauges"
+    if isinstance(leaf, r.DiffersFromPeers) and not (leaf.least or leaf.least_share):
+        yield "differs_from_peers needs least or least_share: what difference matters at all"
 
 
 def _of_thresholds(leaf: Leaf) -> Iterator[str]:
     clear_at = getattr(leaf, "clear_at", None)
     than = getattr(leaf, "than", None)
-    if clear_at is None or not isinstance(than, (int, float)):
+    if isinstance(leaf, r.Increased):
+        than = leaf.by
+    elif isinstance(than, str):  # a factor, as times is
+        than = getattr(leaf, "times", 1.0)
+    if clear_at is None or than is None:
         return
-    if isinstance(leaf, (r.Above, r.RateAbove)) and clear_at > than:
+    if not isinstance(leaf, r.Below) and clear_at > than:
         yield f"clear_at {clear_at:g} is above {than:g}"
     if isinstance(leaf, r.Below) and clear_at < than:
         yield f"clear_at {clear_at:g} is below {than:g}"

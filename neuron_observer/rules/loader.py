@@ -30,7 +30,7 @@ MOST_RULES = 1000
 
 _REQUIRED = ("id", "scope", "when", "severity", "action", "fact", "message", "meaning", "clears")
 _TEXTS = ("id", "message", "meaning", "clears", "runbook")
-_FLAGS = ("blames_hardware", "program", "shadow", "required", "enabled")
+_FLAGS = ("blames_hardware", "program", "latched", "shadow", "required", "enabled")
 _SECONDS = ("hold", "clear")
 _ACTIONS = ("action", "if_confirmed")
 _KEYS = (

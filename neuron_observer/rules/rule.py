@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from neuron_observer.model import Why
+from neuron_observer.model import NODE, Place, Why
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 RuleScope: TypeAlias = Literal["node", "device", "core", "port", "efa", "pci", "sensor", "disk"]
 Needs: TypeAlias = Literal["instant", "pair", "window"]
 Side: TypeAlias = Literal["high", "low", "both"]
+Among: TypeAlias = Literal["chip", "device"]
 
 
 class Above(NamedTuple):
@@ -29,7 +30,8 @@ class Above(NamedTuple):
     metric: str
     than: float | str  # a number, or the metric that gives it
     times: float = 1.0
-    clear_at: float | None = None  # once true it stays so until the value is here or lower
+    # Once true it stays so until the value is here or lower; of a metric: a factor, as `times`.
+    clear_at: float | None = None
 
 
 class Below(NamedTuple):
@@ -61,6 +63,8 @@ class Increased(NamedTuple):
     metric: str
     by: int = 1
     within: float = 600.0
+    steps: int = 1  # reads that saw it rise
+    clear_at: int | None = None  # once true it stays so until it grew by this or less
 
 
 class RateAbove(NamedTuple):
@@ -86,6 +90,7 @@ class AbsentFor(NamedTuple):
     metric: str
     lasting: float = 0.0
     whys: tuple[Why, ...] = (Why.FAILED, Why.STALE)
+    saying: str = ""  # a part of the detail
 
 
 class Matches(NamedTuple):
@@ -97,13 +102,15 @@ class Matches(NamedTuple):
 
 
 class DiffersFromPeers(NamedTuple):
-    """Off the peers' median by `by` robust deviations and by at least `least`."""
+    """Off the peers' median by `by` robust deviations, and by what matters at all."""
 
     metric: str
     by: float = 6.0
-    least: float = 0.0
+    least: float = 0.0  # a smaller difference never matters,
+    least_share: float = 0.0  # nor a smaller share of the median; one of the two must be given
     side: Side = "both"
     peers: int = 4  # fewer of them say nothing
+    among: Among = "chip"
 
 
 class Trend(NamedTuple):
@@ -113,6 +120,7 @@ class Trend(NamedTuple):
     than: float
     window: float
     per: float = 3600.0
+    rises: int = 3  # moves in that direction, of up to 23: a step is no trend
 
 
 class MissingDevice(NamedTuple):
@@ -150,6 +158,12 @@ class Not(NamedTuple):
     part: Condition
 
 
+class Anywhere(NamedTuple):
+    """The part is true at any place of the node, wherever the rule looks."""
+
+    part: Condition
+
+
 Leaf: TypeAlias = (
     Above
     | Below
@@ -166,7 +180,7 @@ Leaf: TypeAlias = (
     | CollectorFails
     | ClockJumped
 )
-Condition: TypeAlias = "Leaf | AllOf | AnyOf | Not"
+Condition: TypeAlias = "Leaf | AllOf | AnyOf | Not | Anywhere"
 
 
 class Again(NamedTuple):
@@ -197,6 +211,7 @@ class Rule:
     confirm_by: tuple[str, ...] = ()
     blames_hardware: bool = False
     program: bool = False  # about a program or a job: no part of the node's health
+    latched: bool = False  # does not go away by itself: only with the chip, or by set-healthy
     shadow: bool = False  # evaluated and shown, never counted
     required: bool = False  # HEALTHY needs it decided
     witness: str | None = None  # the counter that moves if hearsay is true
@@ -214,10 +229,21 @@ def leaves(condition: Condition) -> Iterator[Leaf]:
     if isinstance(condition, (AllOf, AnyOf)):
         for part in condition.parts:
             yield from leaves(part)
-    elif isinstance(condition, Not):
+    elif isinstance(condition, (Not, Anywhere)):
         yield from leaves(condition.part)
     else:
         yield condition
+
+
+def scoped(condition: Condition, scope: str) -> Iterator[tuple[Leaf, str]]:
+    """The predicates of a condition, each with the scope at which it looks."""
+    if isinstance(condition, (AllOf, AnyOf)):
+        for part in condition.parts:
+            yield from scoped(part, scope)
+    elif isinstance(condition, (Not, Anywhere)):
+        yield from scoped(condition.part, "node" if isinstance(condition, Anywhere) else scope)
+    else:
+        yield condition, scope
 
 
 def inputs(rule: Rule) -> frozenset[str]:
@@ -231,3 +257,14 @@ def metrics_of(leaf: Leaf) -> tuple[str, ...]:
     return tuple(
         value for name in ("metric", "than") if isinstance(value := getattr(leaf, name, None), str)
     )
+
+
+def reached(scope: str, place: Place) -> tuple[Place, ...]:
+    """The place of a scope that a place is, or is part of; nothing if it is neither."""
+    if scope == "node":
+        return (NODE,)
+    if scope == "device":
+        return () if place.device is None else (Place(place.device),)
+    if scope == "core":
+        return () if place.core is None else (Place(place.device, place.core),)
+    return (place,) if place.label else ()

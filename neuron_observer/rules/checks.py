@@ -68,14 +68,17 @@ class Level:
 
 
 class Word:
-    """`one_of` and `contains`."""
+    """`one_of`, `none_of` and `contains`."""
 
-    def __init__(self, leaf: r.OneOf | r.Contains) -> None:
+    def __init__(self, leaf: r.OneOf | r.NoneOf | r.Contains) -> None:
         self._metric = leaf.metric
         self._holds: Callable[[int | float | str], bool]
         if isinstance(leaf, r.OneOf):
             values = leaf.values
             self._holds = lambda cell: cell in values
+        elif isinstance(leaf, r.NoneOf):
+            others = leaf.values
+            self._holds = lambda cell: cell not in others
         else:
             word = leaf.word
             self._holds = lambda cell: isinstance(cell, str) and word in cell.split(",")

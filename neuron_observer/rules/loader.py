@@ -33,9 +33,10 @@ _TEXTS = ("id", "message", "meaning", "clears", "runbook")
 _FLAGS = ("blames_hardware", "program", "latched", "shadow", "required", "enabled")
 _SECONDS = ("hold", "clear")
 _ACTIONS = ("action", "if_confirmed")
+_LISTS = ("confirm_by", "steps", "avoid", "could_be")
 _KEYS = (
     *_REQUIRED,
-    *("runbook", "if_confirmed", "confirm_by", "witness", "again", "needs"),
+    *("runbook", "if_confirmed", *_LISTS, "witness", "again", "needs", "applies_if"),
     *("chips", "since", "until", *_FLAGS, *_SECONDS),
 )
 
@@ -109,7 +110,8 @@ class _RuleReader(NodeReader):
         fields = {key: self._value(key, node) for key, node in nodes.items()}
         if not fields.pop("enabled", True):
             return None
-        fields["when"] = ConditionReader(self.file, self.row).condition(nodes["when"])
+        for key in nodes.keys() & {"when", "applies_if"}:
+            fields[key] = ConditionReader(self.file, self.row).condition(nodes[key])
         fields.setdefault("runbook", f"docs/runbooks/{self.row}.md")
         if fields["fact"].grade == "inferred":
             fields.setdefault("shadow", True)
@@ -126,6 +128,7 @@ class _RuleReader(NodeReader):
             (_FLAGS, self.flag),
             (_SECONDS, self.seconds),
             (_ACTIONS, self._action),
+            (_LISTS, self.texts),
         ):
             if key in keys:
                 return read(node, key)
@@ -133,7 +136,6 @@ class _RuleReader(NodeReader):
             "scope": lambda at, what: self.choice(at, what, get_args(RuleScope)),
             "needs": lambda at, what: self.choice(at, what, get_args(Needs)),
             "severity": self._severity,
-            "confirm_by": self.texts,
             "fact": self._fact,
             "witness": self._metric,
             "again": self._again,
@@ -141,6 +143,7 @@ class _RuleReader(NodeReader):
             "since": self._version,
             "until": self._version,
             "when": lambda _at, _what: None,
+            "applies_if": lambda _at, _what: None,
         }
         return special[key](node, key)
 

@@ -115,6 +115,13 @@ def opposite(part: Outcome) -> Outcome:
     return Outcome(truth=not part.truth, again=part.again)
 
 
+def unless(part: Outcome) -> Outcome:
+    """As `opposite`, but what cannot be known here at all does not stand in the way."""
+    if part.truth is None and part.open:
+        return Outcome(truth=True, again=part.again)
+    return opposite(part)
+
+
 def _by_trust(part: Outcome) -> bool:
     return not part.hard
 

@@ -8,13 +8,13 @@ from neuron_observer.catalogue import METRICS
 from neuron_observer.model import NODE, Missing, Place, Why
 from neuron_observer.rules import checks, circumstances, growth, trend
 from neuron_observer.rules import rule as r
-from neuron_observer.rules.outcome import Hole, Outcome, every, opposite, some
+from neuron_observer.rules.outcome import Hole, Outcome, every, opposite, some, unless
 from neuron_observer.rules.trust import constant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from neuron_observer.rules.rule import Condition, Leaf
+    from neuron_observer.rules.rule import Condition, Leaf, Rule
     from neuron_observer.rules.scene import Scene
     from neuron_observer.rules.view import Spot, View
 
@@ -24,6 +24,7 @@ _CHECKS: dict[type, Callable[..., Check]] = {
     r.Above: checks.Level,
     r.Below: checks.Level,
     r.OneOf: checks.Word,
+    r.NoneOf: checks.Word,
     r.Contains: checks.Word,
     r.Increased: growth.Growth,
     r.RateAbove: growth.Growth,
@@ -59,11 +60,22 @@ def test_of(condition: Condition, scope: str, place: Place) -> Test:
     if isinstance(condition, (r.AllOf, r.AnyOf)):
         parts = [test_of(part, scope, place) for part in condition.parts]
         return _Joined(every if isinstance(condition, r.AllOf) else some, parts)
-    if isinstance(condition, r.Not):
-        return _Opposite(test_of(condition.part, scope, place))
+    if isinstance(condition, (r.Not, r.Unless)):
+        turn = opposite if isinstance(condition, r.Not) else unless
+        return _Turned(turn, test_of(condition.part, scope, place))
     if isinstance(condition, r.Anywhere):
         return test_of(condition.part, "node", NODE)
     return _leaf(condition, scope, place)
+
+
+def test_of_rule(rule: Rule, place: Place) -> Test:
+    """The condition of a rule for one place, and where it applies at all."""
+    part = test_of(rule.when, rule.scope, place)
+    if rule.applies_if is None:
+        return part
+    metrics = {metric for leaf in r.leaves(rule.applies_if) for metric in r.metrics_of(leaf)}
+    gate = test_of(rule.applies_if, rule.scope, place)
+    return _Gated(gate, part, ", ".join(sorted(metrics)))
 
 
 def _leaf(leaf: Leaf, scope: str, place: Place) -> Test:
@@ -91,21 +103,42 @@ class _Joined:
         return self._join([part.evaluate(scene) for part in self._parts])
 
 
-class _Opposite:
-    def __init__(self, part: Test) -> None:
+class _Turned:
+    def __init__(self, turn: Callable[[Outcome], Outcome], part: Test) -> None:
+        self._turn = turn
         self._part = part
 
     def bind(self, view: View) -> Iterable[Spot]:
         return self._part.bind(view)
 
     def evaluate(self, scene: Scene) -> Outcome:
-        return opposite(self._part.evaluate(scene))
+        return self._turn(self._part.evaluate(scene))
+
+
+class _Gated:
+    """A condition where it applies; elsewhere it cannot be known."""
+
+    def __init__(self, gate: Test, part: Test, what: str) -> None:
+        self._gate = gate
+        self._part = part
+        self._elsewhere = Missing(Why.UNSUPPORTED, f"does not apply here: {what}")
+
+    def bind(self, view: View) -> Iterator[Spot]:
+        yield from self._gate.bind(view)
+        yield from self._part.bind(view)
+
+    def evaluate(self, scene: Scene) -> Outcome:
+        found = self._part.evaluate(scene)
+        if self._gate.evaluate(scene).truth is False:
+            return Outcome(None, holes=(Hole("", NODE, self._elsewhere),), open=True)
+        return found
 
 
 _Reading: TypeAlias = (
     r.Above
     | r.Below
     | r.OneOf
+    | r.NoneOf
     | r.Contains
     | r.Increased
     | r.RateAbove

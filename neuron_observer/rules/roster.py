@@ -129,9 +129,10 @@ class Roster:
         found: set[Instance] = set()
         for name, place in news:
             for rule in self._listeners.get(name, ()):
-                if name in EVENTS or _looks_anywhere(rule):
+                begins = name not in EVENTS and _begins(rule, name)
+                if not begins or _looks_anywhere(rule):
                     found.update(self._of_rule[rule.id])
-                if name not in EVENTS:
+                if begins:
                     found.add(self._at(rule, truncated(place, rule.scope)))
         return found
 
@@ -182,10 +183,14 @@ def _by_event(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
     """Name of an event → the rules that wait for it."""
     found: dict[str, list[Rule]] = {}
     for rule in rules:
-        for leaf in r.leaves(rule.when):
-            if isinstance(leaf, r.Matches):
-                found.setdefault(leaf.finding, []).append(rule)
+        for name in r.events(rule):
+            found.setdefault(name, []).append(rule)
     return found
+
+
+def _begins(rule: Rule, name: str) -> bool:
+    """Whether an event makes a condition of the rule true; others end or excuse it."""
+    return any(isinstance(leaf, r.Matches) and leaf.finding == name for leaf in r.leaves(rule.when))
 
 
 def _looks_anywhere(rule: Rule) -> bool:

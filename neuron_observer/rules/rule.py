@@ -50,6 +50,13 @@ class OneOf(NamedTuple):
     values: tuple[str | int, ...]
 
 
+class NoneOf(NamedTuple):
+    """The state is read, and is none of these words or numbers."""
+
+    metric: str
+    values: tuple[str | int, ...]
+
+
 class Contains(NamedTuple):
     """A list of words that are joined by commas holds this one."""
 
@@ -99,6 +106,8 @@ class Matches(NamedTuple):
     finding: str
     within: float = 600.0
     at_least: int = 1
+    ended_by: str = ""  # an event after which those before it do not count any more
+    excused_by: str = ""  # an event right beside which one is harmless
 
 
 class DiffersFromPeers(NamedTuple):
@@ -158,6 +167,12 @@ class Not(NamedTuple):
     part: Condition
 
 
+class Unless(NamedTuple):
+    """The part is not true; what cannot be known here at all does not stand in the way."""
+
+    part: Condition
+
+
 class Anywhere(NamedTuple):
     """The part is true at any place of the node, wherever the rule looks."""
 
@@ -168,6 +183,7 @@ Leaf: TypeAlias = (
     Above
     | Below
     | OneOf
+    | NoneOf
     | Contains
     | Increased
     | RateAbove
@@ -180,7 +196,7 @@ Leaf: TypeAlias = (
     | CollectorFails
     | ClockJumped
 )
-Condition: TypeAlias = "Leaf | AllOf | AnyOf | Not | Anywhere"
+Condition: TypeAlias = "Leaf | AllOf | AnyOf | Not | Unless | Anywhere"
 
 
 class Again(NamedTuple):
@@ -216,10 +232,14 @@ class Rule:
     required: bool = False  # HEALTHY needs it decided
     witness: str | None = None  # the counter that moves if hearsay is true
     again: Again | None = None
+    applies_if: Condition | None = None  # known false: not covered on this host
     chips: tuple[str, ...] = ()  # device_name values; empty: all
     since: Version | None = None  # driver versions for which the rule is written
     until: Version | None = None
     runbook: str = ""
+    steps: tuple[str, ...] = ()  # for the runbook: what else to do
+    avoid: tuple[str, ...] = ()  # and not to do
+    could_be: tuple[str, ...] = ()  # what else looks like this
     file: str = ""
     line: int = 0
 
@@ -229,7 +249,7 @@ def leaves(condition: Condition) -> Iterator[Leaf]:
     if isinstance(condition, (AllOf, AnyOf)):
         for part in condition.parts:
             yield from leaves(part)
-    elif isinstance(condition, (Not, Anywhere)):
+    elif isinstance(condition, (Not, Unless, Anywhere)):
         yield from leaves(condition.part)
     else:
         yield condition
@@ -240,7 +260,7 @@ def scoped(condition: Condition, scope: str) -> Iterator[tuple[Leaf, str]]:
     if isinstance(condition, (AllOf, AnyOf)):
         for part in condition.parts:
             yield from scoped(part, scope)
-    elif isinstance(condition, (Not, Anywhere)):
+    elif isinstance(condition, (Not, Unless, Anywhere)):
         yield from scoped(condition.part, "node" if isinstance(condition, Anywhere) else scope)
     else:
         yield condition, scope
@@ -249,7 +269,16 @@ def scoped(condition: Condition, scope: str) -> Iterator[tuple[Leaf, str]]:
 def inputs(rule: Rule) -> frozenset[str]:
     """The metrics that a rule reads."""
     found = {metric for leaf in leaves(rule.when) for metric in metrics_of(leaf)}
+    if rule.applies_if is not None:
+        found |= {metric for leaf in leaves(rule.applies_if) for metric in metrics_of(leaf)}
     return frozenset(found | ({rule.witness} if rule.witness else set()))
+
+
+def events(rule: Rule) -> frozenset[str]:
+    """The names of events that a rule waits for."""
+    waits = [leaf for leaf in leaves(rule.when) if isinstance(leaf, Matches)]
+    names = {name for leaf in waits for name in (leaf.finding, leaf.ended_by, leaf.excused_by)}
+    return frozenset(names - {""})
 
 
 def metrics_of(leaf: Leaf) -> tuple[str, ...]:

@@ -56,10 +56,9 @@ def problems(rule: Rule, at_least: Needs) -> Iterator[tuple[str, str]]:
         yield "clear", "a latched finding does not clear by itself"
     if rule.witness and METRICS[rule.witness].kind is not Kind.COUNTER:
         yield "witness", f"{rule.witness} is no counter"
-    for key, condition in (("when", rule.when), ("applies_if", rule.applies_if)):
-        if condition is not None:
-            for leaf, scope in r.scoped(condition, rule.scope):
-                yield from ((key, problem) for problem in _of_leaf(rule, leaf, scope))
+    for leaf, scope in r.scoped(rule.when, rule.scope):
+        for problem in _of_leaf(rule, leaf, scope):
+            yield "when", problem
 
 
 def _of_meaning(rule: Rule) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from neuron_observer.model import Confidence, Missing, Place, State, Why
 from neuron_observer.rules import rule as r
 from neuron_observer.rules.lifecycle import Life, Tempo, due, step
 from neuron_observer.rules.outcome import FALSE, Outcome, Sight
-from neuron_observer.rules.predicates import test_of_rule
+from neuron_observer.rules.predicates import test_of
 from neuron_observer.rules.trust import constant, is_level, kind, not_live, trust
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Instance:
         self.placed = placed  # not made for an event that tells no better place
         self.tempo = Tempo(0.0 if one_shot else rule.hold, rule.clear, rule.latched)
         self._unheld = one_shot and rule.hold > 0
-        self._test = test_of_rule(rule, place)
+        self._test = test_of(rule.when, rule.scope, place)
         self.life: Life | None = None
         self.outcome: Outcome = FALSE
         self.shown: tuple[Sight, ...] = ()  # of the last time that it was true

@@ -36,7 +36,7 @@ _ACTIONS = ("action", "if_confirmed")
 _LISTS = ("confirm_by", "steps", "avoid", "could_be")
 _KEYS = (
     *_REQUIRED,
-    *("runbook", "if_confirmed", *_LISTS, "witness", "again", "needs", "applies_if"),
+    *("runbook", "if_confirmed", *_LISTS, "witness", "again", "needs"),
     *("chips", "since", "until", *_FLAGS, *_SECONDS),
 )
 
@@ -110,8 +110,7 @@ class _RuleReader(NodeReader):
         fields = {key: self._value(key, node) for key, node in nodes.items()}
         if not fields.pop("enabled", True):
             return None
-        for key in nodes.keys() & {"when", "applies_if"}:
-            fields[key] = ConditionReader(self.file, self.row).condition(nodes[key])
+        fields["when"] = ConditionReader(self.file, self.row).condition(nodes["when"])
         fields.setdefault("runbook", f"docs/runbooks/{self.row}.md")
         if fields["fact"].grade == "inferred":
             fields.setdefault("shadow", True)
@@ -143,7 +142,6 @@ class _RuleReader(NodeReader):
             "since": self._version,
             "until": self._version,
             "when": lambda _at, _what: None,
-            "applies_if": lambda _at, _what: None,
         }
         return special[key](node, key)
 

@@ -14,7 +14,7 @@ from neuron_observer.rules.trust import constant
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from neuron_observer.rules.rule import Condition, Leaf, Rule
+    from neuron_observer.rules.rule import Condition, Leaf
     from neuron_observer.rules.scene import Scene
     from neuron_observer.rules.view import Spot, View
 
@@ -68,16 +68,6 @@ def test_of(condition: Condition, scope: str, place: Place) -> Test:
     return _leaf(condition, scope, place)
 
 
-def test_of_rule(rule: Rule, place: Place) -> Test:
-    """The condition of a rule for one place, and where it applies at all."""
-    part = test_of(rule.when, rule.scope, place)
-    if rule.applies_if is None:
-        return part
-    metrics = {metric for leaf in r.leaves(rule.applies_if) for metric in r.metrics_of(leaf)}
-    gate = test_of(rule.applies_if, rule.scope, place)
-    return _Gated(gate, part, ", ".join(sorted(metrics)))
-
-
 def _leaf(leaf: Leaf, scope: str, place: Place) -> Test:
     if isinstance(leaf, r.Matches):
         return circumstances.Matches(leaf, scope, place)
@@ -113,25 +103,6 @@ class _Turned:
 
     def evaluate(self, scene: Scene) -> Outcome:
         return self._turn(self._part.evaluate(scene))
-
-
-class _Gated:
-    """A condition where it applies; elsewhere it cannot be known."""
-
-    def __init__(self, gate: Test, part: Test, what: str) -> None:
-        self._gate = gate
-        self._part = part
-        self._elsewhere = Missing(Why.UNSUPPORTED, f"does not apply here: {what}")
-
-    def bind(self, view: View) -> Iterator[Spot]:
-        yield from self._gate.bind(view)
-        yield from self._part.bind(view)
-
-    def evaluate(self, scene: Scene) -> Outcome:
-        found = self._part.evaluate(scene)
-        if self._gate.evaluate(scene).truth is False:
-            return Outcome(None, holes=(Hole("", NODE, self._elsewhere),), open=True)
-        return found
 
 
 _Reading: TypeAlias = (

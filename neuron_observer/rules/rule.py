@@ -232,7 +232,6 @@ class Rule:
     required: bool = False  # HEALTHY needs it decided
     witness: str | None = None  # the counter that moves if hearsay is true
     again: Again | None = None
-    applies_if: Condition | None = None  # known false: not covered on this host
     chips: tuple[str, ...] = ()  # device_name values; empty: all
     since: Version | None = None  # driver versions for which the rule is written
     until: Version | None = None
@@ -269,8 +268,6 @@ def scoped(condition: Condition, scope: str) -> Iterator[tuple[Leaf, str]]:
 def inputs(rule: Rule) -> frozenset[str]:
     """The metrics that a rule reads."""
     found = {metric for leaf in leaves(rule.when) for metric in metrics_of(leaf)}
-    if rule.applies_if is not None:
-        found |= {metric for leaf in leaves(rule.applies_if) for metric in metrics_of(leaf)}
     return frozenset(found | ({rule.witness} if rule.witness else set()))
 
 

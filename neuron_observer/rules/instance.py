@@ -71,7 +71,8 @@ class Instance:
         if before is State.RESOLVED:
             self.forget()
         outcome = self.outcome = self._test.evaluate(scene)
-        self.life = step(self.life, outcome.truth, scene.now, wall, self.tempo)
+        tempo = self.tempo._replace(latched=self.tempo.latched and self.confirmed)
+        self.life = step(self.life, outcome.truth, scene.now, wall, tempo)
         if outcome.truth:
             self.shown = outcome.sights
             self._weigh(scene, outcome)
@@ -138,6 +139,11 @@ class Instance:
             return Confidence.CONTRADICTED
         capped = (capped and self.rule.blames_hardware) or self._unheld
         return Confidence.CONFIRMED if self.confirmed and not capped else Confidence.PROBABLE
+
+    def rests_on_hearsay(self) -> bool:
+        """Whether it is only false because no line came: its counter cannot be had here."""
+        outcome, witness = self.outcome, self.rule.witness
+        return outcome.truth is False and any(hole.metric == witness for hole in outcome.holes)
 
     def only_stale(self) -> bool:
         """Whether it is unknown only because readings are late."""

@@ -55,7 +55,7 @@ class Engine:
         self._trust_untested = trust_untested_driver
         memory = memory or Memory()
         view = View(_ALWAYS.union(*(r.inputs(rule) for rule in rules)))
-        leaves = [leaf for rule in rules for leaf in r.leaves(rule.when)]
+        leaves = [leaf for rule in rules for leaf in r.every_leaf(rule)]
         names = {leaf.finding for leaf in leaves if isinstance(leaf, r.Matches)}
         self.scene = Scene(view, Occurrences(names))
         self.scene.stored = memory.counters

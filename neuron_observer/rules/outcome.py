@@ -38,8 +38,9 @@ class Hole(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Three-valued: `truth` None is unknown, and `holes` tell why; of what is false they tell what was
-    left out because it cannot be had.
+    """Three-valued: `truth` None is unknown, and `holes` tell why.
+
+    Of what is false they tell what was left out because it cannot be had.
 
     `open`: what is missing will never come (chip, driver, privilege), so the condition is not
     covered. `hard`: hardware alone makes it true; `read_at` is the read that shows it. `again` is

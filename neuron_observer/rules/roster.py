@@ -182,7 +182,7 @@ def _by_event(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
     """Name of an event → the rules that wait for it."""
     found: dict[str, list[Rule]] = {}
     for rule in rules:
-        for leaf in r.leaves(rule.when):
+        for leaf in r.every_leaf(rule):
             if isinstance(leaf, r.Matches):
                 found.setdefault(leaf.finding, []).append(rule)
     return found

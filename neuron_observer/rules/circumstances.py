@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LOG = "host.kernel_log.read"
 BESIDE = 1.0  # seconds between two lines of one event
+_NO_NUMBER = Missing(Why.UNSUPPORTED, "how many devices there should be is not known")
 _NO_LOG = Missing(Why.UNSUPPORTED, "the kernel log is not read")
 
 
@@ -96,13 +97,16 @@ class MissingDevice:
     def evaluate(self, scene: Scene) -> Outcome:
         """What it says now."""
         snapshot = scene.view.snapshot
-        if self._index is None or snapshot is None or self._index in scene.view.devices:
+        if self._index is None or snapshot is None:
             return FALSE
+        expected = scene.view.see("node.devices_expected", NODE)
+        if self._index in scene.view.devices:
+            known = isinstance(expected.cell, int)
+            return FALSE if known else scene.hole("node.devices_expected", NODE, _NO_NUMBER)
         if snapshot.driver.state == "coming":
             reason = Missing(Why.NOT_YET, "the driver is loading")
             return scene.hole("node.devices", NODE, reason)
         seen = scene.view.see("node.devices", NODE)
-        expected = scene.view.see("node.devices_expected", NODE).cell
         sight = Sight(
             "pci",
             "hardware",
@@ -110,7 +114,7 @@ class MissingDevice:
             f"devices/virtual/neuron_device/neuron{self._index}",
             Place(self._index),
             None if isinstance(seen.cell, Missing) else seen.cell,
-            None if isinstance(expected, Missing) else expected,
+            None if isinstance(expected.cell, Missing) else expected.cell,
             seen.read_at,
         )
         return Outcome(truth=True, sights=(sight,), hard=True, read_at=seen.read_at)

@@ -56,9 +56,10 @@ def problems(rule: Rule, at_least: Needs) -> Iterator[tuple[str, str]]:
         yield "clear", "a latched finding does not clear by itself"
     if rule.witness and METRICS[rule.witness].kind is not Kind.COUNTER:
         yield "witness", f"{rule.witness} is no counter"
-    for leaf, scope in r.scoped(rule.when, rule.scope):
-        for problem in _of_leaf(rule, leaf, scope):
-            yield "when", problem
+    for key, condition in (("when", rule.when), ("given", rule.given)):
+        for leaf, scope in r.scoped(condition, rule.scope) if condition else ():
+            for problem in _of_leaf(rule, leaf, scope):
+                yield key, problem
 
 
 def _of_meaning(rule: Rule) -> Iterator[tuple[str, str]]:

@@ -68,7 +68,7 @@ class Cover:
         if not instance.placed:
             return None
         outcome = instance.outcome
-        known = outcome.truth is not None
+        known = outcome.truth is not None and not instance.rests_on_hearsay()
         late = not known and not outcome.open and instance.only_stale()
         if not late:
             instance.stale_since = None
@@ -82,7 +82,8 @@ class Cover:
         return None
 
     def _set(self, instance: Instance, *, known: bool) -> None:
-        is_open = not known and instance.outcome.open
+        outcome = instance.outcome
+        is_open = not known and (outcome.open or outcome.truth is not None)
         opened = self._open.setdefault(instance.rule.id, {})
         reason = None if known else instance.reason()
         was = (opened.get(instance), self._missing.get(instance))

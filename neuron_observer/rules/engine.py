@@ -17,6 +17,7 @@ from neuron_observer.model import State
 from neuron_observer.rules import findings as words
 from neuron_observer.rules import health
 from neuron_observer.rules import rule as r
+from neuron_observer.rules.circumstances import LOG
 from neuron_observer.rules.cover import GRACE, Cover
 from neuron_observer.rules.explain import explain
 from neuron_observer.rules.memory import Memory
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from neuron_observer.rules.scene import History
 
 LONG_GAP = 5.0  # seconds between ticks that may be a time in which nobody read
-_ALWAYS = {"device.serial", "node.devices", "node.devices_expected", "node.devices_hidden"}
+_ALWAYS = {LOG, "device.serial", "node.devices", "node.devices_expected", "node.devices_hidden"}
 
 
 class Engine:

@@ -8,7 +8,7 @@ from neuron_observer.catalogue import METRICS
 from neuron_observer.model import Confidence, Missing, Place, State, Why
 from neuron_observer.rules import rule as r
 from neuron_observer.rules.lifecycle import Life, Tempo, due, step
-from neuron_observer.rules.outcome import FALSE, Outcome, Sight
+from neuron_observer.rules.outcome import FALSE, Hole, Outcome, Sight
 from neuron_observer.rules.predicates import test_of
 from neuron_observer.rules.trust import constant, is_level, kind, not_live, trust
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from neuron_observer.rules.scene import Scene
     from neuron_observer.rules.view import Spot, View
 
+_NOT_HERE = Missing(Why.UNSUPPORTED, "does not apply here")
 STOOD_STILL = 60.0  # seconds after which a counter that did not move contradicts a line
 
 
@@ -41,6 +42,7 @@ class Instance:
         self.tempo = Tempo(0.0 if one_shot else rule.hold, rule.clear, rule.latched)
         self._unheld = one_shot and rule.hold > 0
         self._test = test_of(rule.when, rule.scope, place)
+        self._given = test_of(rule.given, rule.scope, place) if rule.given else None
         self.life: Life | None = None
         self.outcome: Outcome = FALSE
         self.shown: tuple[Sight, ...] = ()  # of the last time that it was true
@@ -56,6 +58,7 @@ class Instance:
     def bind(self, view: View) -> list[Spot]:
         """Find what it reads; again whenever files came or went."""
         spots = list(self._test.bind(view))
+        spots += self._given.bind(view) if self._given else ()
         if self.rule.witness:
             self._witnesses = tuple(_under(self.rule.witness, self.place, view))
         return spots
@@ -70,14 +73,26 @@ class Instance:
         before = self.life.state if self.life else None
         if before is State.RESOLVED:
             self.forget()
-        outcome = self.outcome = self._test.evaluate(scene)
-        self.life = step(self.life, outcome.truth, scene.now, wall, self.tempo)
+        outcome = self.outcome = self._look(scene)
+        tempo = self.tempo._replace(latched=self.tempo.latched and self.confirmed)
+        self.life = step(self.life, outcome.truth, scene.now, wall, tempo)
         if outcome.truth:
             self.shown = outcome.sights
             self._weigh(scene, outcome)
         elif outcome.truth is False:
             self._hard_at, self._witness = None, None
         return before
+
+    def _look(self, scene: Scene) -> Outcome:
+        outcome = self._test.evaluate(scene)
+        if self._given is None:
+            return outcome
+        given = self._given.evaluate(scene)
+        if given.truth:
+            return outcome
+        holes = given.holes or (Hole("", self.place, _NOT_HERE),)
+        times = [at for at in (outcome.again, given.again) if at is not None]
+        return Outcome(None, holes=holes, open=True, again=min(times, default=None))
 
     def forget(self) -> None:
         """Begin anew."""
@@ -138,6 +153,11 @@ class Instance:
             return Confidence.CONTRADICTED
         capped = (capped and self.rule.blames_hardware) or self._unheld
         return Confidence.CONFIRMED if self.confirmed and not capped else Confidence.PROBABLE
+
+    def rests_on_hearsay(self) -> bool:
+        """Whether it is only false because no line came: its counter cannot be had here."""
+        outcome, witness = self.outcome, self.rule.witness
+        return outcome.truth is False and any(hole.metric == witness for hole in outcome.holes)
 
     def only_stale(self) -> bool:
         """Whether it is unknown only because readings are late."""

@@ -36,7 +36,7 @@ _ACTIONS = ("action", "if_confirmed")
 _LISTS = ("confirm_by", "steps", "avoid", "could_be")
 _KEYS = (
     *_REQUIRED,
-    *("runbook", "if_confirmed", *_LISTS, "witness", "again", "needs"),
+    *("runbook", "if_confirmed", *_LISTS, "given", "witness", "again", "needs"),
     *("chips", "since", "until", *_FLAGS, *_SECONDS),
 )
 
@@ -110,7 +110,10 @@ class _RuleReader(NodeReader):
         fields = {key: self._value(key, node) for key, node in nodes.items()}
         if not fields.pop("enabled", True):
             return None
-        fields["when"] = ConditionReader(self.file, self.row).condition(nodes["when"])
+        conditions = ConditionReader(self.file, self.row)
+        for key in ("when", "given"):
+            if key in nodes:
+                fields[key] = conditions.condition(nodes[key])
         fields.setdefault("runbook", f"docs/runbooks/{self.row}.md")
         if fields["fact"].grade == "inferred":
             fields.setdefault("shadow", True)
@@ -141,7 +144,8 @@ class _RuleReader(NodeReader):
             "chips": lambda at, what: self.texts(at, what, self._chip),
             "since": self._version,
             "until": self._version,
-            "when": lambda _at, _what: None,
+            "when": lambda _at, _what: None,  # read below
+            "given": lambda _at, _what: None,
         }
         return special[key](node, key)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import yaml
 
@@ -54,6 +54,13 @@ def _refuse_tricks(stream: IO[bytes], file: str) -> None:
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > MOST_DEPTH:
             raise ConfigError(f"deeper than {MOST_DEPTH} levels", file=file, line=line)
+
+
+def plain(node: yaml.Node | None) -> Any:
+    """A node as mappings, lists and scalars."""
+    if node is None:
+        return None
+    return yaml.constructor.SafeConstructor().construct_document(node)
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:

@@ -40,6 +40,8 @@ class Hole(NamedTuple):
 class Outcome(NamedTuple):
     """Three-valued: `truth` None is unknown, and `holes` tell why.
 
+    Of what is false they tell what was left out because it cannot be had.
+
     `open`: what is missing will never come (chip, driver, privilege), so the condition is not
     covered. `hard`: hardware alone makes it true; `read_at` is the read that shows it. `again` is
     the instant at which it may change without a new reading.
@@ -103,7 +105,8 @@ def some(parts: Iterable[Outcome]) -> Outcome:
     covered = [part for part in found if not (part.truth is None and part.open)]
     unknown = [part for part in covered or found if part.truth is None]
     if not unknown:
-        return false(again)
+        left_out = tuple(hole for part in found for hole in part.holes)
+        return Outcome(truth=False, holes=left_out, again=again)
     holes = tuple(hole for part in unknown for hole in part.holes)
     return Outcome(None, holes=holes, open=not covered, again=again)
 

@@ -230,6 +230,7 @@ class Rule:
     latched: bool = False  # does not go away by itself: only with the chip, or by set-healthy
     shadow: bool = False  # evaluated and shown, never counted
     required: bool = False  # HEALTHY needs it decided
+    given: Condition | None = None  # where this is not so the rule does not apply
     witness: str | None = None  # the counter that moves if hearsay is true
     again: Again | None = None
     chips: tuple[str, ...] = ()  # device_name values; empty: all
@@ -254,6 +255,13 @@ def leaves(condition: Condition) -> Iterator[Leaf]:
         yield condition
 
 
+def every_leaf(rule: Rule) -> Iterator[Leaf]:
+    """The predicates of a rule's condition and of what must be given."""
+    yield from leaves(rule.when)
+    if rule.given is not None:
+        yield from leaves(rule.given)
+
+
 def scoped(condition: Condition, scope: str) -> Iterator[tuple[Leaf, str]]:
     """The predicates of a condition, each with the scope at which it looks."""
     if isinstance(condition, (AllOf, AnyOf)):
@@ -267,13 +275,13 @@ def scoped(condition: Condition, scope: str) -> Iterator[tuple[Leaf, str]]:
 
 def inputs(rule: Rule) -> frozenset[str]:
     """The metrics that a rule reads."""
-    found = {metric for leaf in leaves(rule.when) for metric in metrics_of(leaf)}
+    found = {metric for leaf in every_leaf(rule) for metric in metrics_of(leaf)}
     return frozenset(found | ({rule.witness} if rule.witness else set()))
 
 
 def events(rule: Rule) -> frozenset[str]:
     """The names of events that a rule waits for."""
-    waits = [leaf for leaf in leaves(rule.when) if isinstance(leaf, Matches)]
+    waits = [leaf for leaf in every_leaf(rule) if isinstance(leaf, Matches)]
     names = {name for leaf in waits for name in (leaf.finding, leaf.ended_by, leaf.excused_by)}
     return frozenset(names - {""})
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from neuron_observer.checks.timeline import Expectation, Timeline
-    from neuron_observer.model import Finding, Health, Snapshot
+    from neuron_observer.model import Batch, Finding, Health, Snapshot
     from neuron_observer.rules.rule import Rule
     from neuron_observer.sources.listing import Listing
 
@@ -56,6 +56,7 @@ class Play:
         options = Options(thorough=False, wait_for_firmware=False, kernel_log=True, monitor=monitor)
         self._reader = HostReader(self._stage, self._clock, options, workers)
         self._engine = Engine(rules)
+        self._derived: tuple[Batch, ...] = ()
 
     def ticks(self) -> Iterator[tuple[float, tuple[Finding, ...], Health]]:
         """What stands after each tick, and when."""
@@ -68,10 +69,19 @@ class Play:
             if at < self._stopped_until:
                 continue
             self._stage.tell_time()
-            findings, health = self._engine(self._reader.poll(_due(last, at)))
+            findings, health = self._engine(self._read(_due(last, at)))
             last = at
             yield at, findings, health
         self._reader.close()
+
+    def _read(self, lanes: list[str]) -> Snapshot:
+        """What was read; derived readings are those of the last read of counters."""
+        anew = "normal" in lanes
+        snapshot = self._reader.poll(lanes, derived=anew)
+        if anew:
+            self._derived = tuple(b for b in snapshot.batches if b.collector == "derive")
+            return snapshot
+        return snapshot._replace(batches=(*snapshot.batches, *self._derived))
 
     def _act(self, at: float) -> None:
         while self._steps and self._steps[0].at <= at:

@@ -8,15 +8,16 @@ import re
 from typing import TYPE_CHECKING
 
 from neuron_observer.errors import InputError
+from neuron_observer.sources.hostfs import EachFile
 from neuron_observer.sources.listing import Listing, ListingFs, Node, Pass
 from neuron_observer.sources.workers import DirectWorkers
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from neuron_observer.checks.timeline import Deed
     from neuron_observer.clock import Clock, ManualClock
-    from neuron_observer.sources.hostfs import HostFs
+    from neuron_observer.sources.hostfs import Content, HostFs
     from neuron_observer.sources.workers import Answer, Request
 
 KERNEL_LOG = "dev/kmsg"
@@ -35,6 +36,7 @@ class Stage(ListingFs):
         self._clock = clock
         self._hung: set[str] = set()
         self._sequence = 1000
+        self.touched: list[str] = []  # paths, as they were changed
 
     def do(self, deeds: Iterable[Deed], at: float) -> None:
         """Do what a step says."""
@@ -49,6 +51,7 @@ class Stage(ListingFs):
                 self._hung.add(deed.path)
             else:
                 here.nodes.update(self._nodes_of(deed))
+            self.touched += here.nodes
             if here.nodes or here.kernel or here.monitor:
                 self.listing.passes.append(here)
                 self.advance()
@@ -59,6 +62,14 @@ class Stage(ListingFs):
         if _UPTIME not in self._nodes:
             self._register(_UPTIME, "file")
         self._nodes[_UPTIME] = node
+        self.touched.append(_UPTIME)
+
+    def file_set(
+        self, base: str, names: Sequence[str], limits: Sequence[int], *, keep: bool
+    ) -> EachFile:
+        """Files below `base`, read anew only once something below it was changed."""
+        each = super().file_set(base, names, limits, keep=keep)
+        return StageFiles(self, f"{base}/" if base else "", each)
 
     def _record(self, line: str) -> str:
         """A line as /dev/kmsg gives it, of now; a whole record is left as it is."""
@@ -113,6 +124,25 @@ class Stage(ListingFs):
             return False
         paths = [f"{folder}/{name}" if folder else name for name in names]
         return any(at == path or at.startswith(f"{path}/") for path in self._hung for at in paths)
+
+
+class StageFiles(EachFile):
+    """Files read together; as nothing else changes them, only what a timeline touched is news."""
+
+    def __init__(self, stage: Stage, below: str, each: EachFile) -> None:
+        self._stage = stage
+        self._below = below
+        self._each = each
+        self._known = -1
+        self._contents: list[Content] = []
+
+    def read(self) -> list[Content]:
+        """Each file's bytes or error."""
+        touched, known = self._stage.touched, self._known
+        if known < 0 or any(path.startswith(self._below) for path in touched[known:]):
+            self._contents = self._each.read()
+        self._known = len(touched)
+        return self._contents
 
 
 class StageWorkers(DirectWorkers):

@@ -42,8 +42,8 @@ _GAP = 0.1  # seconds between two looks while a one-shot waits
 
 
 @cache
-def shipped_matcher() -> Matcher:
-    """The shipped patterns, put together once: 70 ms."""
+def _shipped() -> Matcher:
+    """The shipped patterns; to compile them takes longer than to look around a host."""
     return Matcher(load())
 
 
@@ -54,7 +54,7 @@ class LineClassifier:
     """
 
     def __init__(self, matcher: Matcher | None = None) -> None:
-        self.matcher = matcher or shipped_matcher()
+        self.matcher = matcher or _shipped()
         self.known = 0
         self.novel = 0
         self._told: dict[str, dict[str, Scalar]] = {}  # by pattern: what is the same in each event

@@ -42,7 +42,7 @@ _WRAPPERS: Mapping[str, Any] = {"not": rule.Not, "unless": rule.Unless, "anywher
 COMBINATIONS = ("all", "any", *_WRAPPERS)
 # Events that are no lines of a log; their kinds may be matched too.
 EVENTS = ("driver_reloaded", "devices_changed", "files_moved", "counter_reset")
-_DURATIONS = ("within", "window", "lasting", "per")
+_DURATIONS = ("within", "window", "lasting", "per", "apart")
 _NUMBERS = ("times", "clear_at", "least", "least_share")
 
 
@@ -104,7 +104,9 @@ class ConditionReader(NodeReader):
 
     def _parameter(self, key: str, node: yaml.Node, what: str) -> Any:
         if key in _DURATIONS:
-            return self._positive(self.seconds(node, what), node, what, zero=key == "lasting")
+            return self._positive(
+                self.seconds(node, what), node, what, zero=key in ("lasting", "apart")
+            )
         if key in _NUMBERS:
             return self.number(node, what)
         readers: dict[str, Callable[[yaml.Node, str], Any]] = {

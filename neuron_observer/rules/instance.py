@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from neuron_observer.rules.memory import Kept
+    from neuron_observer.rules.predicates import Shared
     from neuron_observer.rules.rule import Rule
     from neuron_observer.rules.scene import Scene
     from neuron_observer.rules.view import Spot, View
@@ -35,14 +36,16 @@ class _Witness(NamedTuple):
 class Instance:
     """A rule at a place."""
 
-    def __init__(self, rule: Rule, place: Place, *, placed: bool, one_shot: bool) -> None:
+    def __init__(
+        self, rule: Rule, place: Place, shared: Shared, *, placed: bool, one_shot: bool
+    ) -> None:
         self.rule = rule
         self.place = place
         self.placed = placed  # not made for an event that tells no better place
         self.tempo = Tempo(0.0 if one_shot else rule.hold, rule.clear, rule.latched)
         self._unheld = one_shot and rule.hold > 0
-        self._test = test_of(rule.when, rule.scope, place)
-        self._given = test_of(rule.given, rule.scope, place) if rule.given else None
+        self._test = test_of(rule.when, rule.scope, place, shared)
+        self._given = test_of(rule.given, rule.scope, place, shared) if rule.given else None
         self.life: Life | None = None
         self.outcome: Outcome = FALSE
         self.shown: tuple[Sight, ...] = ()  # of the last time that it was true
@@ -73,6 +76,8 @@ class Instance:
         before = self.life.state if self.life else None
         if before is State.RESOLVED:
             self.forget()
+        if self.outcome.truth is None and self.life is not None:  # unknown lets nothing run out
+            self.life = self.life._replace(since=scene.now)
         outcome = self.outcome = self._look(scene)
         tempo = self.tempo._replace(latched=self.tempo.latched and self.confirmed)
         self.life = step(self.life, outcome.truth, scene.now, wall, tempo)

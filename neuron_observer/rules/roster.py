@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.model import Device, Place
     from neuron_observer.rules.cover import Cover
+    from neuron_observer.rules.predicates import Shared
     from neuron_observer.rules.rule import Rule
     from neuron_observer.rules.scene import Scene
     from neuron_observer.rules.view import Spot
@@ -35,6 +36,7 @@ class Roster:
         self._rules = rules
         self._scene = scene
         self._cover = cover
+        self._shared: Shared = {}
         self._one_shot = one_shot
         self._kept = dict(memory.findings)  # of an earlier run, not yet met
         self._resolved = {mark: list(times) for mark, times in memory.resolved.items()}
@@ -105,7 +107,7 @@ class Roster:
         }
 
     def _add(self, rule: Rule, place: Place, *, placed: bool) -> Instance:
-        instance = Instance(rule, place, placed=placed, one_shot=self._one_shot)
+        instance = Instance(rule, place, self._shared, placed=placed, one_shot=self._one_shot)
         self.instances[rule.id, place] = instance
         self._of_rule[rule.id].append(instance)
         self._cover.add(instance)

@@ -70,7 +70,8 @@ class Increased(NamedTuple):
     metric: str
     by: int = 1
     within: float = 600.0
-    steps: int = 1  # reads that saw it rise
+    steps: int = 1  # rises,
+    apart: float = 0.0  # counted only if they are so many seconds apart
     clear_at: int | None = None  # once true it stays so until it grew by this or less
 
 

@@ -56,7 +56,7 @@ THIRD_PARTY = {
     "prometheus_client": {"exporters"},
 }
 # parts that may write files, each inside its own directory or where its user says
-WRITERS = {"recording", "store", "sim"}
+WRITERS = {"recording", "runbooks", "store", "sim"}
 # a feed gives frames and a report is about a reader (types only); a reader reads lines on request
 SAME_FLOOR = {
     ("feed", "model"),

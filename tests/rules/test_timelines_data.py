@@ -7,6 +7,7 @@ step touches stands in the host's listing, every content has the form that the d
 from __future__ import annotations
 
 import errno
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,8 @@ import pytest
 import yaml
 
 from neuron_observer.model import Action, Confidence, Severity, State, Verdict
+from neuron_observer.parsers.monitor import parse_report
+from neuron_observer.parsers.monitor_report import MonitorReport
 from neuron_observer.rules.matcher import Matcher
 from neuron_observer.rules.patterns import load
 from neuron_observer.sources.listing import Node, read_listing
@@ -199,6 +202,8 @@ def test_paths_and_contents(path: Path, one: dict[str, Any]) -> None:
             assert more > 0
         for name in step.get("fail", {}).values():
             assert hasattr(errno, name)
+        for report in step.get("monitor", ()):
+            assert isinstance(parse_report(json.dumps(report)), MonitorReport)
         others = {*step.get("remove", ()), *step.get("restore", ()), *step.get("hang", ())}
         for place in (others | set(step.get("fail", ()))) - {KERNEL_LOG}:
             assert place in here or place in folders(one["host"]), (path.stem, place)

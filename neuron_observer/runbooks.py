@@ -139,12 +139,12 @@ def _nested(condition: r.Condition) -> Iterator[str]:
 
 def _awaited(rule: Rule) -> set[str]:
     """Names of lines that make the condition true."""
-    leaves = [leaf for leaf in describe.asserted(rule.when) if isinstance(leaf, r.Matches)]
+    leaves = [leaf for leaf in r.asserted(rule.when) if isinstance(leaf, r.Matches)]
     return {leaf.finding for leaf in leaves} - set(EVENTS)
 
 
 def _certainty(rule: Rule) -> Iterator[str]:
-    leaves = list(describe.asserted(rule.when))
+    leaves = list(r.asserted(rule.when))
     worth = {trust(metric) for leaf in leaves for metric in r.metrics_of(leaf)}
     ours = any(isinstance(leaf, r.Matches) and leaf.finding in EVENTS for leaf in leaves)
     if ours or "hardware" in worth or any(isinstance(leaf, _SURE) for leaf in leaves):

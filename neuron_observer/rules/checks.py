@@ -9,7 +9,7 @@ from neuron_observer.catalogue import METRICS
 from neuron_observer.model import Missing, Why
 from neuron_observer.rules import rule as r
 from neuron_observer.rules.outcome import FALSE, Outcome, false
-from neuron_observer.rules.trust import is_level
+from neuron_observer.rules.trust import is_level, trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,7 +144,16 @@ class Absent:
         lasted = scene.now - self._since
         if lasted < leaf.lasting:
             return false(self._since + leaf.lasting)
-        return scene.shown(leaf.metric, place, seen, seconds=lasted, line=seen.cell.detail)
+        shown = scene.shown(leaf.metric, place, seen, seconds=lasted, line=seen.cell.detail)
+        return _witnessed(shown) if seen.cell.why is Why.FAILED else shown
+
+
+def _witnessed(shown: Outcome) -> Outcome:
+    """A register that was read and says that nobody answers is the hardware's own word."""
+    if any(trust(sight.metric) == "hearsay" for sight in shown.sights):
+        return shown
+    sights = tuple(sight._replace(trust="hardware") for sight in shown.sights)
+    return shown._replace(sights=sights, hard=True)
 
 
 class Peers:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from neuron_observer.catalogue.spec import MetricSpec
-    from neuron_observer.rules.rule import Condition, Leaf
+    from neuron_observer.rules.rule import Condition
 
 SYSFS = "/sys/devices/virtual/neuron_device"
 _BELOW: Mapping[str, str] = {
@@ -54,17 +54,6 @@ def condition(of: Condition, depth: int = 0) -> Iterator[Line]:
         yield from condition(of.part, depth + 1)
     else:
         yield Line(depth, leaf(of))
-
-
-def asserted(of: Condition) -> Iterator[Leaf]:
-    """The predicates that speak for a condition; those below `not` or `unless` do not."""
-    if isinstance(of, (r.AllOf, r.AnyOf)):
-        for part in of.parts:
-            yield from asserted(part)
-    elif isinstance(of, r.Anywhere):
-        yield from asserted(of.part)
-    elif not isinstance(of, (r.Not, r.Unless)):
-        yield of
 
 
 def path(metric: str) -> str:

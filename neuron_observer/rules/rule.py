@@ -263,6 +263,17 @@ def every_leaf(rule: Rule) -> Iterator[Leaf]:
         yield from leaves(rule.given)
 
 
+def asserted(of: Condition) -> Iterator[Leaf]:
+    """The predicates that speak for a condition; those below `not` or `unless` do not."""
+    if isinstance(of, (AllOf, AnyOf)):
+        for part in of.parts:
+            yield from asserted(part)
+    elif isinstance(of, Anywhere):
+        yield from asserted(of.part)
+    elif not isinstance(of, (Not, Unless)):
+        yield of
+
+
 def scoped(condition: Condition, scope: str) -> Iterator[tuple[Leaf, str]]:
     """The predicates of a condition, each with the scope at which it looks."""
     if isinstance(condition, (AllOf, AnyOf)):

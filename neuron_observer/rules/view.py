@@ -151,8 +151,8 @@ class View:
             return Seen(GONE, snapshot.monotonic)
         if found is None:
             settling = snapshot.monotonic - (self._began or 0.0) < SETTLING
-            never = settling and METRICS[metric].lane != "expensive"
-            return Seen(NOT_YET if never else NOT_THERE, snapshot.monotonic)
+            comes = settling and METRICS[metric].lane == "firmware"  # others: at the first tick
+            return Seen(NOT_YET if comes else NOT_THERE, snapshot.monotonic)
         key, row = found
         batch = self._batches[key]
         return Seen(batch.cells[row], batch.read_at, batch.layout.sources[row] or metric)

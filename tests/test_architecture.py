@@ -32,6 +32,7 @@ FLOORS = {
     "live": 4,
     "observer": 4,
     "oneshot": 4,
+    "sim": 3,
     "store": 4,
     "recording": 4,
     "triage": 4,

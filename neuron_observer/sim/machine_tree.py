@@ -78,7 +78,7 @@ def build(world: World) -> Tree:
 
 def _module(tree: Tree, node: Node) -> None:
     tree.text(f"{MODULE}/version", 0o444, f"{node.driver.version}\n")
-    tree.file(f"{MODULE}/initstate", 0o444, lambda: f"{node.module}\n".encode())
+    tree.file(f"{MODULE}/initstate", 0o444, partial(_line, node, "module"))
     tree.file(f"{MODULE}/refcnt", 0o444, lambda: b"%d\n" % len(node.processes))
     tree.text(f"{MODULE}/srcversion", 0o444, "5E1A7C0D9B3F42680ACE135\n")
     tree.text(f"{MODULE}/taint", 0o444, "OE\n")
@@ -174,8 +174,8 @@ def _adapter(tree: Tree, node: Node, port: Port) -> None:
     tree.text(f"{folder}/ports/1/link_layer", 0o444, "Unknown\n")
 
 
-def _line(port: Port, name: str) -> bytes:
-    return f"{getattr(port, name)}\n".encode()
+def _line(owner: object, name: str) -> bytes:
+    return f"{getattr(owner, name)}\n".encode()
 
 
 def _item(counters: dict[str, int], name: str) -> Callable[[], bytes]:

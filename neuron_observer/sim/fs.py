@@ -8,7 +8,7 @@ from os import stat_result
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from neuron_observer.sim.kernel import SimulatedLines
+from neuron_observer.sim.kernel import MOST, SimulatedLines
 from neuron_observer.sim.machine_tree import build
 from neuron_observer.sim.tree import error
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT
@@ -113,9 +113,10 @@ class SimulatedFs:
 
     def kernel_log(self) -> LineSource:
         """The kernel log, from its oldest record on."""
-        return SimulatedLines(self._records)
+        return SimulatedLines(self.records)
 
-    def _records(self, sequence: int, limit: int) -> tuple[list[bytes], int]:
+    def records(self, sequence: int, limit: int = MOST) -> tuple[list[bytes], int]:
+        """Kernel records from a sequence number on, and the number of the oldest there is."""
         with self._lock:
             self.sync()
             log = self.world.log

@@ -73,6 +73,8 @@ def command(  # noqa: PLR0913 - one an option
         f" {told.driver.version}; Ctrl-C ends it",
         err=True,
     )
+    for kind in sorted({fault.kind.name for fault in told.faults if not fault.kind.in_files}):
+        click.echo(f"{kind}: files cannot show it; --simulate of a verb does", err=True)
     _move(writer, clock, every, seconds)
 
 

@@ -20,7 +20,7 @@ def simulate(
     """A host that plays a scenario by a clock; `begin` seconds of it are over (its warm-up)."""
     world = play(scenario)
     begin = scenario.warm_up if begin is None else begin
-    set_clocks(world, clock, begin)
+    set_clocks(world, clock, begin, speed)
     world.advance_to(begin)
     return SimulatedFs(world, clock, speed=speed)
 

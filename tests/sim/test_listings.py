@@ -14,6 +14,7 @@ from neuron_observer.sim.fs import SimulatedFs
 from neuron_observer.sim.job import Job
 from neuron_observer.sim.play import play
 from neuron_observer.sim.scenario import Scenario
+from neuron_observer.sim.world import Clocks
 from neuron_observer.sources.listing import Node, read_listing
 
 TREES = Path(__file__).parent.parent / "trees"
@@ -45,7 +46,7 @@ def simulated(instance: str, driver: str, *, busy: bool) -> SimulatedFs:
     chosen, version = choose(instance, driver)
     jobs = (Job(at=1.0, devices=tuple(range(chosen.devices))),) if busy else ()
     world = play(Scenario("", chosen, version, jobs))
-    world.wall_offset = 1_788_000_000.0
+    world.clocks = Clocks(wall=1_788_000_000.0)
     world.advance(125.0)
     return SimulatedFs(world, ManualClock())
 

@@ -42,6 +42,13 @@ _PARAMETERS = {
     "userver_etimeout": "600",
     "wc_enable": "1",
 }
+_ALWAYS = (  # on every Linux host that has PCI
+    "sys/module",
+    "sys/bus/pci/devices",
+    "sys/bus/pci/drivers",
+    "sys/devices/virtual",
+    "dev",
+)
 _SINCE_28 = {
     "zerocopy_trn1_override": "0",
     "dma_teardown_on_exit": "1",
@@ -53,13 +60,18 @@ _SINCE_28 = {
 def build(world: World) -> Tree:
     """All files that the host shows now."""
     tree, node = Tree(), world.node
+    for folder in _ALWAYS:
+        tree.folder(folder)
     tree.link("sys/class/dmi/id", "../../devices/virtual/dmi/id")
     dmi = "sys/devices/virtual/dmi/id"
     tree.text(f"{dmi}/product_name", 0o444, f"{node.instance.name}\n")
     tree.text(f"{dmi}/sys_vendor", 0o444, "Amazon EC2\n")
     if node.instance_id:
         tree.text(f"{dmi}/board_asset_tag", 0o444, f"{node.instance_id}\n")
+    if node.ports:
+        tree.folder("sys/class/infiniband")
     if node.module != "absent":
+        tree.folder("sys/bus/pci/drivers/neuron-driver")
         _module(tree, node)
         _class_attributes(tree, world)
         for number, device in node.listed():

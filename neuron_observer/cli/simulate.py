@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 )
 @click.option("--seconds", type=click.FloatRange(0), help="End after so many seconds.")
 @click.option("--list", "listing", is_flag=True, help="Name the scenarios that come with us.")
+@click.option("--faults", is_flag=True, help="Name the kinds of fault and their parameters.")
 def command(  # noqa: PLR0913 - one an option
     *,
     scenario: str,
@@ -47,6 +48,7 @@ def command(  # noqa: PLR0913 - one an option
     every: float,
     seconds: float | None,
     listing: bool,
+    faults: bool,
 ) -> None:
     """Write a simulated host to a directory, and keep it moving until Ctrl-C or SIGTERM.
 
@@ -54,6 +56,11 @@ def command(  # noqa: PLR0913 - one an option
     """
     if listing:
         _list()
+        return
+    if faults:
+        from neuron_observer.sim.faults.table import fault_table  # noqa: PLC0415 - costs yaml
+
+        click.echo(fault_table(), nl=False)
         return
     if root is None:
         raise UsageError(

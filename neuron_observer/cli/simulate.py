@@ -126,7 +126,9 @@ def _move(
     while not stopped and (seconds is None or rounds * every <= seconds):
         _wait(clock, begin + rounds * every, stopped)
         writer.write()
-        rounds += 1
+        rounds = (
+            max(rounds, int((clock.monotonic() - begin) / every)) + 1
+        )  # what is late is left out
 
 
 def _wait(clock: SystemClock, due: float, stopped: list[int]) -> None:

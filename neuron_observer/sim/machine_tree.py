@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from neuron_observer.sim.chips import TRN1
 from neuron_observer.sim.device_tree import VIRTUAL, add_device
 from neuron_observer.sim.host_tree import add_host
+from neuron_observer.sim.process_tree import add_processes
 from neuron_observer.sim.tree import Leaf, Tree
 
 if TYPE_CHECKING:
@@ -85,13 +86,14 @@ def build(world: World) -> Tree:
         if port.present:
             _adapter(tree, node, port)
     add_host(tree, world)
+    add_processes(tree, world)
     return tree
 
 
 def _module(tree: Tree, node: Node) -> None:
     tree.text(f"{MODULE}/version", 0o444, f"{node.driver.version}\n")
     tree.file(f"{MODULE}/initstate", 0o444, partial(_line, node, "module"))
-    tree.file(f"{MODULE}/refcnt", 0o444, lambda: b"%d\n" % len(node.processes))
+    tree.file(f"{MODULE}/refcnt", 0o444, partial(_holders, node))
     tree.text(f"{MODULE}/srcversion", 0o444, "5E1A7C0D9B3F42680ACE135\n")
     tree.text(f"{MODULE}/taint", 0o444, "OE\n")
     parameters = dict(_PARAMETERS)
@@ -184,6 +186,11 @@ def _adapter(tree: Tree, node: Node, port: Port) -> None:
     tree.file(f"{folder}/ports/1/phys_state", 0o444, partial(_line, port, "phys_state"))
     tree.text(f"{folder}/ports/1/rate", 0o444, "100 Gb/sec (4X EDR)\n")
     tree.text(f"{folder}/ports/1/link_layer", 0o444, "Unknown\n")
+
+
+def _holders(node: Node) -> bytes:
+    """Uses of the module: each open node is one."""
+    return b"%d\n" % sum(len(process.devices) for process in list(node.processes.values()))
 
 
 def _line(owner: object, name: str) -> bytes:

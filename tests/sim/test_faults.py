@@ -316,7 +316,7 @@ def test_job_restart() -> None:
     assert host.host.read("sys/module/neuron/refcnt") == b"0\n"
     host.go(10.0)
     assert host.host.read("sys/module/neuron/refcnt") == b"1\n"
-    assert "pid=40107" in host.log()
+    assert "pid=40121" in host.log()
 
 
 def test_status_errors() -> None:

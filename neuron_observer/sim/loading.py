@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from neuron_observer.sim.chips import Driver, Instance
     from neuron_observer.sim.world import World
 
+GOING = 0.2  # seconds that an unload takes
 DRIVERS_OWN = 4_294_967_295  # request number of a reset that no process asked for
 
 
@@ -84,8 +85,15 @@ def unload(world: World) -> None:
         device.state, device.error_events, device.cached = 0, 0, None
         device.cached_beat = 0
         device.shown = False
-    node.module = "absent"
+    node.module = "going"
+    world.after(GOING, partial(_left, world))
     node.changed()
+
+
+def _left(world: World) -> None:
+    if world.node.module == "going":
+        world.node.module = "absent"
+        world.node.changed()
 
 
 def load(world: World, seconds: float) -> None:

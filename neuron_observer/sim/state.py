@@ -241,6 +241,8 @@ class Node:
     major: int = 241
     processes: dict[int, Process] = field(default_factory=dict)  # by pid
     host: HostUse = field(default_factory=HostUse)
+    parameters: dict[str, str] = field(default_factory=dict)  # of the module, if not the default
+    elected: bool = True  # UltraServers: the election of the node's place went well
     structure: int = 0  # rises whenever files come or go
 
     def changed(self) -> None:

@@ -187,7 +187,9 @@ def test_reload() -> None:
     )
     host.go(59.0)
     assert host.number("neuron_core0/stats/status/success/total") > 0
-    host.go(3.0)
+    host.go(1.1)
+    assert host.host.read("sys/module/neuron/initstate") == b"going\n"
+    host.go(1.9)
     assert "neuron" not in names(host, "sys/module")
     assert "neuron_device" not in names(host, "sys/devices/virtual")
     assert "neuron-driver" not in names(host, "sys/bus/pci/drivers")
@@ -225,6 +227,34 @@ def test_absent_driver_comes_back() -> None:
     assert "neuron" not in names(host, "sys/module")
     host.go(20.0)
     assert host.host.read("sys/module/neuron/initstate") == b"live\n"
+
+
+def test_module_parameter() -> None:
+    """Another value while it lasts."""
+    host = bench(fault("module_parameter", 10.0, 20.0, parameter="no_reset"))
+    path = "sys/module/neuron/parameters/no_reset"
+    seen = []
+    for _ in range(3):
+        host.go(9.0)
+        seen.append(host.host.read(path))
+    assert seen == [b"0\n", b"1\n", b"0\n"]
+
+
+@pytest.mark.parametrize(("driver", "others"), [("2.24.7", 0), ("2.28", 2), ("2.30.2", 2)])
+def test_election_failed(driver: str, others: int) -> None:
+    """An UltraServer: member of a server of two and of four, then of none."""
+    host = bench(fault("election_failed", 10.0), instance="trn2u.48xlarge", driver=driver)
+
+    def place() -> list[bytes]:
+        words = ("node_id_2", "node_id_4", "ultraserver_mode", "server_id_4")
+        return [host.host.read(f"{CLASS}/{word}") for word in words]
+
+    host.go(5.0)
+    assert place()[:3] == [b"0\n", b"0\n", b"1,3,4\n"]
+    assert len(names(host, CLASS)) == 16 + 5 + others
+    host.go(10.0)
+    assert place() == [b"-1\n", b"-1\n", b"4\n", b"0000000000000000\n"]
+    assert "nd00: ultraserver election failed" in host.log()
 
 
 @pytest.mark.parametrize("fails", [False, True])

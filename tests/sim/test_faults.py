@@ -210,7 +210,43 @@ def test_reload() -> None:
     assert host.text("stats/power/utilization").startswith("POWER_STATUS_NO_DATA,0,")
     assert host.world.node.devices[0].firmware.repair == 0
     assert "Neuron Driver Started with Version:2.30.2.0-" in host.log()
+    assert "at: 2026-Aug-29 " in host.log()  # the clock's day
     assert "** BDF: 10:1c.0 => nd[0] (routing id: 0)" in host.log()
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("firmware_dead", "Could not retrieve device index (read timeout)"),
+        ("off_the_bus", "Invalid device index 4294967295"),
+    ],
+)
+def test_reload_skips_a_device_that_does_not_answer(name: str, line: str) -> None:
+    """It is not counted, so all lists are empty; the others come."""
+    host = bench(
+        fault(name, 10.0, device=2), fault("driver_reload", 20.0), instance="trn1.32xlarge"
+    )
+    host.go(60.0)
+    assert len(names(host, NEURONS)) == 15
+    assert "neuron2" not in names(host, NEURONS)
+    assert neighbours(host) == {"\n"}
+    assert f";{line}" in host.log()
+
+
+def test_repair_that_a_reload_has_done_does_not_fail() -> None:
+    """Pending, reloaded, repaired: the time of its failure comes and nothing is pending."""
+    host = bench(fault("hbm_repair", 10.0, fails_after=60.0), fault("driver_reload", 20.0))
+    host.go(100.0)
+    assert host.text("stats/hardware/mem_ecc_uncorrected") == "0\n"
+    assert host.text("stats/hardware/mem_ecc_repairable_uncorrected") == "0\n"
+
+
+def test_pending_repair_without_errors() -> None:
+    """Counts 1 and has the newest driver print its line."""
+    host = bench(fault("hbm_repair", 10.0, count=0))
+    host.go(20.0)
+    assert host.text("stats/hardware/mem_ecc_repairable_uncorrected") == "1\n"
+    assert "[ND 0] HBM pending_repair but no repairable errors" in host.log()
 
 
 def test_reload_restarts_jobs() -> None:

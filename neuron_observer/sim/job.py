@@ -10,13 +10,13 @@ from neuron_observer.sim.chips import GIB
 from neuron_observer.sim.loading import say_reset
 from neuron_observer.sim.network import carry
 from neuron_observer.sim.processes import launch, make_rank
+from neuron_observer.sim.state import PAGE
 from neuron_observer.sim.work import Load
 
 if TYPE_CHECKING:
     from neuron_observer.sim.state import Core, Device
     from neuron_observer.sim.world import World
 
-PAGE = 4096
 LARGEST = 2 << 20  # bytes of the last allocation that a core makes
 # shares of a job's HBM by category, and bytes of host memory a core
 _HBM = (

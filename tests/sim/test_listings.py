@@ -121,7 +121,7 @@ def test_idle_memory_is_that_of_the_listing(name: str) -> None:
 
 def test_what_is_outside_is_not_the_drivers() -> None:
     """What is left out of the comparison is no file of the driver, its class or its module."""
-    host = simulated("trn2.48xlarge", "2.30.2", busy=True)
+    host = simulated("trn2en.24xlarge", "2.30.2", busy=True)
     nodes = nodes_of(host)
     left_out = set(nodes) - set(inside(nodes))
     assert left_out

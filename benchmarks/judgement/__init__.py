@@ -1,0 +1,1 @@
+"""Faults and noise of simulated nodes through the real reader, loop and rules."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from neuron_observer.checks.play import play
 from neuron_observer.checks.timeline import read_timelines
 from neuron_observer.rules.loader import load
-from neuron_observer.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from neuron_observer.rules.rule import Rule
 
 HERE = Path(__file__).parent
 HOSTS = (HERE.parent / "trees",)

@@ -85,6 +85,8 @@ class Engine:
             version = parse_version(snapshot.driver.version)
             self._capped = not (self._trust_untested or is_checked(version))
             dirty.update(roster.arrange(snapshot.devices))
+            while roster.dropped:
+                self._findings.pop(roster.dropped.pop(), None)
         for spot in changed:
             dirty.update(roster.readers.get(spot, ()))
         dirty |= roster.told(scene.occurrences.take(snapshot, scene.view.devices))
@@ -142,12 +144,8 @@ class Engine:
         roster = self._roster
         found = [words.left(self._finding(instance)) for instance in roster.left]
         roster.left.clear()
-        for id_, finding in list(self._findings.items()):
-            instance = roster.instances.get(id_)
-            if instance is None:
-                del self._findings[id_]
-                continue
-            shows = instance.outcome.truth and finding.state is not State.RESOLVED
+        for id_, finding in self._findings.items():
+            shows = roster.instances[id_].outcome.truth and finding.state is not State.RESOLVED
             found.append(finding._replace(last_seen=wall) if shows else finding)
         since = self._watching_since or wall
         told = words.before_watched(self.scene.before_watched.values(), self.scene, since)
@@ -174,9 +172,10 @@ class Engine:
                 cell = scene.view.see(metric, place).cell
                 if place.device == device and isinstance(cell, int):
                     scene.baselines[scene.key(place), metric] = cell
-        for (_, place), instance in self._roster.instances.items():
-            if place.device == device:
+        for id_, instance in self._roster.instances.items():
+            if instance.place.device == device:
                 instance.forget()
+                self._findings.pop(id_, None)
                 self._wake(instance, scene.now)
 
     def explain(self, finding_id: str) -> str:

@@ -57,12 +57,15 @@ THIRD_PARTY = {
 }
 # parts that may write files, each inside its own directory or where its user says
 WRITERS = {"recording", "runbooks", "store", "sim"}
-# a feed gives frames and a report is about a reader (types only); a reader reads lines on request
+# a feed gives frames and a report is about a reader (types only); a reader reads lines on request;
+# a timeline is played to the real reader
 SAME_FLOOR = {
     ("feed", "model"),
     ("doctor", "observer"),
     ("observer", "live"),
     ("oneshot", "observer"),
+    ("checks", "observer"),
+    ("checks", "live"),
 }
 TOP = 5  # the top floor may import everything
 # a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request

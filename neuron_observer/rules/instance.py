@@ -54,6 +54,7 @@ class Instance:
         self.escalated = False
         self.scheduled: float | None = None
         self.stale_since: float | None = None
+        self.decided = False  # as the coverage has it
         self._hard_at: float | None = None
         self._witness: _Witness | None = None
         self._witnesses: tuple[Place, ...] = ()
@@ -142,6 +143,8 @@ class Instance:
 
     def next_look(self, now: float) -> float | None:
         """When it must be looked at again although nothing that it reads has changed."""
+        if self.life is None and self.outcome.truth is False:
+            return self.outcome.again
         times = [self.outcome.again, due(self.life, self.tempo)]
         if self.life and self.life.state is State.RESOLVED:
             times.append(now)  # told once

@@ -39,6 +39,7 @@ FLOORS = {
     "triage": 4,
     "doctor": 4,
     "checks": 4,
+    "runbooks": 4,
     "fleet": 4,
     "exporters": 4,
     "tui": 4,
@@ -60,13 +61,15 @@ THIRD_PARTY = {
 # parts that may write files, each inside its own directory or where its user says
 WRITERS = {"recording", "runbooks", "store", "sim"}
 # a feed gives frames, a report is about a reader and a loop ticks one (types only);
-# a reader reads lines on request
+# a reader reads lines on request; a timeline is played to the real reader
 SAME_FLOOR = {
     ("feed", "model"),
     ("doctor", "observer"),
     ("observer", "live"),
     ("oneshot", "observer"),
     ("loop", "observer"),
+    ("checks", "observer"),
+    ("checks", "live"),
 }
 TOP = 5  # the top floor may import everything
 # a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request

@@ -28,7 +28,9 @@ class Expected(NamedTuple):
     spot: Spot  # the fault's device, core or port; all cores of the device; its first core
     busy: bool = False  # only if a job runs there
     line: bool = False  # a line of the kernel log shows it, whatever the driver can count
-    grows: float = 0.0  # seconds until there is enough of it
+    grows: float = 0.0  # seconds until there is enough of it, at most
+    blocking: float = 0.0  # more of them on drivers whose reads block
+    lane: str = ""  # the slowest that shows it, if not that of the table's first signal
 
 
 class Case(NamedTuple):
@@ -100,8 +102,10 @@ _EFA = {
     "efa-receive-drops": {"packets": 0, "timeouts": 0, "drops": 50},
 }
 _EFA_GROWS = {"efa-retransmits": 2.0, "efa-timeouts": 1.0, "efa-receive-drops": 1.0}
-_ENDED = "the job that met it counted it on its core before it ended"
-_SCARCE = "a device that is not there is also missing from what the driver binds"
+_ADDED_UP = (
+    "drivers up to 2.25.4 add repairable errors of Trainium1 and Inferentia2 up in one count"
+)
+_NOT_BOUND = "its PCI function is there and not bound"
 
 CASES: tuple[Case, ...] = (
     Case(
@@ -131,13 +135,18 @@ CASES: tuple[Case, ...] = (
             Expected("hbm-repair-pending", "device"),
             Expected("hbm-repairable", "first", busy=True),
         ),
+        beside={"hbm-unrepairable": _ADDED_UP},
     ),
     Case(
         "HBM repair fails",
         "hbm_repair",
-        (Expected("hbm-unrepairable", "device"), Expected("hbm-repair-pending", "device")),
+        (
+            Expected("hbm-repair-failed", "device"),
+            Expected("hbm-repair-pending", "device"),
+            Expected("hbm-repairable", "first", busy=True),
+        ),
         {"fails_after": 0.1, "ends_job": False},
-        {"hbm-repairable": _ENDED},
+        {"hbm-unrepairable": _ADDED_UP},
     ),
     Case(
         "HBM unrepairable",
@@ -198,21 +207,21 @@ CASES: tuple[Case, ...] = (
     Case(
         "firmware dead",
         "firmware_dead",
-        (Expected("device-not-answering", "device"),),
+        (Expected("device-not-answering", "device", lane="firmware"),),
         watch=60.0,
     ),
     Case(
         "reads hang",
         "hanging_read",
-        (Expected("collector-stuck", "device"),),
+        (Expected("collector-stuck", "device", blocking=50.0),),
         {"seconds": 3600.0},
         watch=40.0,
     ),
     Case(
         "power flat",
         "power_flat",
-        (Expected("power-flat", "device", grows=70.0),),
-        watch=200.0,
+        (Expected("power-flat", "device", grows=236.0),),
+        watch=246.0,
     ),
     Case(
         "power starved",
@@ -238,7 +247,7 @@ CASES: tuple[Case, ...] = (
         "init error",
         "init_error",
         (Expected("init-error", "node"), Expected("device-lost", "device")),
-        beside={"device-unbound": _SCARCE},
+        beside={"device-unbound": _NOT_BOUND},
         watch=45.0,
     ),
     Case(
@@ -266,7 +275,8 @@ CASES: tuple[Case, ...] = (
         "memory leak",
         "memory_leak",
         (Expected("device-memory-leak", "core", grows=600.0),),
-        {"rate": 4.0},
+        {"rate": 2.0},
+        {"device-memory-full": "a core of Inferentia1 has 2 GiB"},
         watch=640.0,
     ),
     Case(
@@ -306,7 +316,12 @@ CASES: tuple[Case, ...] = (
         only="trn2u.48xlarge",
         watch=3.0,
     ),
-    _line("scrub", "hbm-scrub-failed", "device", "neuron:ncdev_scrub: Scrub failed for nd{device} HBM 1"),
+    _line(
+        "scrub",
+        "hbm-scrub-failed",
+        "device",
+        "neuron:ncdev_scrub: Scrub failed for nd{device} HBM 1",
+    ),
     _line("sysfs", "sysfs-incomplete", "node", "failed to register sysfs metric for neuron_core0"),
     _line(
         "driver bug",

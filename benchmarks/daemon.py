@@ -105,7 +105,7 @@ class Running:
         self.pid = self._process.pid
 
     def cpu(self) -> float:
-        """Processor seconds of all its threads; the id of a process's clock: <linux/posix-timers.h>."""
+        """Processor seconds of all its threads, by the clock of the process (posix-timers.h)."""
         if self._process.poll() is not None:
             raise SystemExit(f"{self._process.args!r} ended by itself")
         return time.clock_gettime((~self.pid << 3) | 2)

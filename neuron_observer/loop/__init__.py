@@ -37,6 +37,7 @@ PERIODS = {  # seconds; the expensive lane (pe_cntrs) is read on request only
     "firmware": firmware.PERIOD,
 }
 SETTLE = 0.02  # seconds after a wake-up before the next: a flapping link costs little
+LONGEST_WAIT = 1.0  # seconds; a signal just before a wait is heard only after it
 TELL_FROM = 1.0  # seconds that a read is late, or that the wall clock is off, to be an event
 _NOT_JUDGED = Health(Verdict.UNKNOWN, "only read, not judged: no rule was evaluated")
 _LAST_WAIT = 5.0  # seconds for the loop's thread to end
@@ -88,10 +89,12 @@ class Loop:
         woken = False
         while not self._stopped:
             self.tick(woken=woken)
-            rest = self.schedule.until_next(self._clock.monotonic())
             if woken:
-                self._clock.wait(min(SETTLE, rest))
-            woken = self._wakeups.wait(self.schedule.until_next(self._clock.monotonic()))
+                self._clock.wait(min(SETTLE, self._rest()))
+            woken = self._wakeups.wait(min(LONGEST_WAIT, self._rest()))
+
+    def _rest(self) -> float:
+        return self.schedule.until_next(self._clock.monotonic())
 
     def stop(self) -> None:
         """End `run` after the tick at hand; from any thread or signal handler."""

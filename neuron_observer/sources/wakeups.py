@@ -45,6 +45,22 @@ class Wakeups(Protocol):
         ...
 
 
+class Poller(Protocol):
+    """What is used of `select.epoll`."""
+
+    def register(self, fd: int, eventmask: int, /) -> None:
+        """Watch a descriptor; PermissionError if it cannot be watched."""
+        ...
+
+    def poll(self, timeout: float, /) -> list[tuple[int, int]]:
+        """Descriptors and events, after `timeout` seconds at most."""
+        ...
+
+    def close(self) -> None:
+        """Give it back."""
+        ...
+
+
 class ClockWakeups:
     """Nothing wakes: for clocks that are moved by hand."""
 
@@ -73,9 +89,9 @@ class FileWakeups:
     is left alone until other files are to be watched.
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, epoll: Poller | None = None) -> None:
         self._prefix = root.rstrip("/") + "/"
-        self._epoll = select.epoll()
+        self._epoll = epoll or select.epoll()
         self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._epoll.register(self._bell, select.EPOLLIN)
         self._wanted: frozenset[str] = frozenset()
@@ -136,7 +152,7 @@ class FileWakeups:
 
     def wake(self) -> None:
         """Ring the bell; nobody hears it after `close`."""
-        with suppress(OSError):
+        if self._bell >= 0:
             os.eventfd_write(self._bell, 1)
 
     def close(self) -> None:

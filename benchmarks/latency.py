@@ -167,6 +167,11 @@ class _Only:
         self._wakeups, self._paths = wakeups, paths
         self.wait, self.wake, self.close = wakeups.wait, wakeups.wake, wakeups.close
 
+    @property
+    def watched(self) -> frozenset[str]:
+        """Ours."""
+        return self._wakeups.watched
+
     def watch(self, _paths: object) -> None:
         """Watch ours."""
         self._wakeups.watch(self._paths)

@@ -394,12 +394,18 @@ class ScriptedWakeups:
 
     def __init__(self, clock: ManualClock, *after: float | None) -> None:
         self._clock, self._after = clock, list(after)
-        self.watched: list[tuple[str, ...]] = []
+        self.asked: list[tuple[str, ...]] = []
+        self.mute = False
         self.woken = 0
 
+    @property
+    def watched(self) -> frozenset[str]:
+        """What was asked for last, unless nothing can wake."""
+        return frozenset(() if self.mute else self.asked[-1])
+
     def watch(self, paths: Collection[str]) -> None:
-        """Note what is watched."""
-        self.watched.append(tuple(paths))
+        """Note what is to be watched."""
+        self.asked.append(tuple(paths))
 
     def wait(self, seconds: float) -> bool:
         """Let the time pass, or a part of it."""
@@ -462,11 +468,31 @@ def test_what_is_watched_follows_the_driver(tmp_path: Path, clock: ManualClock) 
     reader = HostReader(DirectoryFs(str(tmp_path)), clock, OPTIONS)
     loop = Loop(reader, wakeups=wakeups)
     ticks(loop, clock, 2.0)
-    assert wakeups.watched == [(event,)] * 2
+    assert wakeups.asked == [(event,)] * 2
     (tmp_path / DEVICE).rename(tmp_path / "away")
     ticks(loop, clock, 12.0)
     loop.close()
-    assert wakeups.watched[-1] == ()
+    assert wakeups.asked[-1] == ()
+
+
+def test_a_fast_lane_that_is_announced_is_read_with_the_normal_one(
+    tmp_path: Path, clock: ManualClock
+) -> None:
+    """Wake-ups take the place of its period; where they end it has its period again."""
+    write(tmp_path, FILES | {f"{DEVICE}/stats/hardware/health_status/hw_error_event": b"0\n"})
+    wakeups = ScriptedWakeups(clock)
+    reader = HostReader(DirectoryFs(str(tmp_path)), clock, OPTIONS)
+    loop = Loop(reader, wakeups=wakeups)
+    frames = ticks(loop, clock, 4.0)
+    assert [frame.snapshot.monotonic for frame in frames] == [1000.0, 1001.0, 1002.0, 1003.0]
+    beats = [reading(f.snapshot.batches, "device.health.heartbeat", Place(0)) for f in frames]
+    assert beats == [Value(7, frame.snapshot.monotonic) for frame in frames]
+    wakeups.mute = True
+    frames = ticks(loop, clock, 2.0)
+    loop.close()
+    assert len(frames) == 8
+    assert loop.schedule.skipped == dict.fromkeys(PERIODS, 0)
+    assert kinds(frames) == []
 
 
 def test_running_in_a_thread(tmp_path: Path) -> None:

@@ -32,6 +32,11 @@ class Wakeups(Protocol):
         """These files of the host, by path below its root, and no others may wake."""
         ...
 
+    @property
+    def watched(self) -> frozenset[str]:
+        """The files that can wake now."""
+        ...
+
     def wait(self, seconds: float) -> bool:
         """Wait that long at most; whether a file woke us."""
         ...
@@ -63,6 +68,8 @@ class Poller(Protocol):
 
 class ClockWakeups:
     """Nothing wakes: for clocks that are moved by hand."""
+
+    watched: frozenset[str] = frozenset()
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

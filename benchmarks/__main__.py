@@ -5,7 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
-BENCHMARKS = ("poll", "peer_netclass", "startup", "simulation")
+BENCHMARKS = (
+    *("poll", "daemon", "latency", "peer_netclass", "startup", "simulation"),
+    *("rules", "faults", "noise"),
+)
 
 
 def main() -> int:

@@ -105,6 +105,7 @@ _EFA_GROWS = {"efa-retransmits": 2.0, "efa-timeouts": 1.0, "efa-receive-drops": 
 _ADDED_UP = (
     "drivers up to 2.25.4 add repairable errors of Trainium1 and Inferentia2 up in one count"
 )
+_NO_NUMBER = "the driver's line names a PCI address, so that the node has the finding, too"
 _NOT_BOUND = "its PCI function is there and not bound"
 
 CASES: tuple[Case, ...] = (
@@ -226,7 +227,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "power starved",
         "power_starved",
-        (Expected("power-stale", "device", grows=60.0),),
+        (Expected("power-stale", "device", grows=118.0),),
         watch=150.0,
     ),
     Case("off the bus", "off_the_bus", (Expected("device-off-bus", "device"),), watch=45.0),
@@ -247,7 +248,7 @@ CASES: tuple[Case, ...] = (
         "init error",
         "init_error",
         (Expected("init-error", "node"), Expected("device-lost", "device")),
-        beside={"device-unbound": _NOT_BOUND},
+        beside={"device-unbound": _NOT_BOUND, "device-lost": _NO_NUMBER},
         watch=45.0,
     ),
     Case(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class HostClock:
-    """The clock as the simulated host sees it: a read that hangs stops its reader, not the world."""
+    """The clock as the host sees it: a read that hangs stops its reader, not the world."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -135,10 +135,12 @@ class KernelReader:
         *,
         cursor: Cursor | None = None,
         keep: bool = False,
+        news: Callable[[], None] | None = None,
     ) -> None:
+        """Kept open, a thread takes the lines in and calls `news` when the driver's have come."""
         self._host, self._clock = host, clock
         self.classifier = LineClassifier()
-        self._source: LineSource = _kernel_source(host, self.classifier.matcher, pump=keep)
+        self._source = _kernel_source(host, self.classifier.matcher, pump=keep, news=news)
         live = not isinstance(host, ListingFs)  # a recording's lines are of another clock
         self._collector = KernelLogCollector(
             self._source,
@@ -206,13 +208,15 @@ def _unreadable(name: str, error: str) -> Missing:
     return Missing(_REASONS.get(error, Why.FAILED), f"kernel log, {name}: {error}")
 
 
-def _kernel_source(host: HostFs, matcher: Matcher, *, pump: bool) -> LineSource:
+def _kernel_source(
+    host: HostFs, matcher: Matcher, *, pump: bool, news: Callable[[], None] | None
+) -> LineSource:
     if isinstance(host, ListingFs):
         return ListedLines(host, "kernel")
     if isinstance(host, LoggingHost):
         return host.kernel_log()
     source = open_kernel_log(host.root)
-    return PumpedLines(source, wanted=matcher.holds) if pump else source
+    return PumpedLines(source, wanted=matcher.holds, news=news) if pump else source
 
 
 class MonitorReader:

@@ -73,6 +73,7 @@ class HostReader:
         self._polled = False
         self._gone = False  # a file that was read is no longer there
         self._known: tuple[Device, ...] | None = None  # until an identity reading may differ
+        self.news: Callable[[], None] | None = None  # to be called when kernel lines have come
         self.live = self._live()
         self._look_around()
 
@@ -85,7 +86,8 @@ class HostReader:
         host, clock = self.host, self.clock
 
         def kernel(own: OwnReads) -> KernelReader:
-            return KernelReader(host, clock, own, cursor=options.kernel_cursor, keep=options.keep)
+            cursor, keep = options.kernel_cursor, options.keep
+            return KernelReader(host, clock, own, cursor=cursor, keep=keep, news=self.news)
 
         return LiveReader(host, clock, options.monitor, kernel if options.kernel_log else None)
 

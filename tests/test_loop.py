@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from typing import TYPE_CHECKING
@@ -517,6 +518,30 @@ def test_running_in_a_thread(tmp_path: Path) -> None:
     assert reader.kept == 0
     assert sorted(seen) == seen
     assert "loop" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_kernel_line_is_read_when_it_comes(tmp_path: Path) -> None:
+    """The driver's line wakes the loop, though the next read is ten minutes away."""
+    write(tmp_path, FILES)
+    (tmp_path / "dev").mkdir(exist_ok=True)
+    os.mkfifo(tmp_path / "dev/kmsg")
+    writer = os.open(tmp_path / "dev/kmsg", os.O_RDWR)
+    options = OPTIONS._replace(keep=True, kernel_log=True)
+    reader = HostReader(DirectoryFs(str(tmp_path)), SystemClock(), options)
+    loop = Loop(reader, schedule={"fast": 600.0, "slow": 600.0})
+    first, told = threading.Event(), threading.Event()
+
+    def listen(frame: Frame) -> None:
+        first.set()
+        if "hbm-scrub-failed" in kinds([frame]):
+            told.set()
+
+    loop.subscribe(listen)
+    with running(loop):
+        assert first.wait(20)
+        os.write(writer, b"3,1,1000,-;neuron:ncdev_scrub: Scrub failed for nd0 HBM 1\n")
+        assert told.wait(20)
+    os.close(writer)
 
 
 def test_a_signal_ends_a_loop_that_waits(tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ class Loop:
         self._wakeups = wakeups or choose_wakeups(reader.host, reader.clock)
         self._listeners: list[Listener] = []
         self._stopped = False
+        self._heard = False  # a line of the kernel log has come
+        reader.news = self._hear
         self._runs: list[Run] = []  # for the next frame
         self._last: Snapshot | None = None
         self._shortened = False
@@ -92,10 +94,16 @@ class Loop:
             self.tick(woken=woken)
             if woken:
                 self._clock.wait(min(SETTLE, self._rest()))
-            woken = self._wakeups.wait(min(LONGEST_WAIT, self._rest()))
+            woken = self._wakeups.wait(min(LONGEST_WAIT, self._rest())) or self._heard
+            self._heard = False
 
     def _rest(self) -> float:
         return self.schedule.until_next(self._clock.monotonic())
+
+    def _hear(self) -> None:
+        """Look at once, because the driver said something; from any thread."""
+        self._heard = True
+        self._wakeups.wake()
 
     def stop(self) -> None:
         """End `run` after the tick at hand; from any thread or signal handler."""

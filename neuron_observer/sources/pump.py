@@ -22,7 +22,8 @@ class PumpedLines:
 
     The queue holds at most `max_lines` and `max_bytes`; when it is full the oldest go, as in the
     kernel's own buffer, and are counted. From half full on, lines that are not `wanted` are not
-    taken in, so that a flood of them does not drive out the one that matters.
+    taken in, so that a flood of them does not drive out the one that matters. `news` is called in
+    the thread when wanted lines have come.
     """
 
     def __init__(
@@ -32,12 +33,14 @@ class PumpedLines:
         max_lines: int = 50_000,
         max_bytes: int = 16 * 1024 * 1024,
         wanted: Callable[[bytes], bool] | None = None,
+        news: Callable[[], None] | None = None,
     ) -> None:
         self.name = source.name
         self._source = source
         self._max_lines = max_lines
         self._max_bytes = max_bytes
         self._wanted = wanted
+        self._news = news
         self._queue: deque[bytes] = deque()
         self._bytes = 0
         self._dropped = 0
@@ -91,6 +94,8 @@ class PumpedLines:
             lines = self._source.poll(BATCH)
             if lines:
                 self._store(lines)
+                if self._news and (self._wanted is None or any(map(self._wanted, lines))):
+                    self._news()
             elif self._source.ended:
                 return
             else:

@@ -103,6 +103,22 @@ def test_a_writer_of_more_than_a_pipe_holds_is_not_held_up(size: int) -> None:
     pump.close()
 
 
+def test_who_wants_lines_is_told_when_they_come() -> None:
+    """Not for lines that nobody wants; when it is told, the wanted ones are in the queue."""
+    told = threading.Event()
+    reader, writer = os.pipe()
+    pump = PumpedLines(
+        PipeLines(reader, "pipe"), wanted=lambda line: line.startswith(b"neuron"), news=told.set
+    )
+    with os.fdopen(writer, "wb", buffering=0) as out:
+        out.write(b"usb 1-1: new device\n" * 3)
+        assert not told.wait(0.05)
+        out.write(b"neuron: a line\n")
+        assert told.wait(PATIENCE)
+        assert pump.poll(9)[-1] == b"neuron: a line"
+    pump.close()
+
+
 def test_closing_ends_the_thread_though_nothing_comes() -> None:
     """A silent writer does not keep it."""
     reader, writer = os.pipe()

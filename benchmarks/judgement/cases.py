@@ -108,6 +108,18 @@ _ADDED_UP = (
 _NO_NUMBER = "the driver's line names a PCI address, so that the node has the finding, too"
 _NOT_BOUND = "its PCI function is there and not bound"
 
+# rows of the table that no fault of the simulation shows
+UNSIMULATED: Mapping[str, str] = MappingProxyType(
+    {
+        "driver-incompatible": "told by neuron-monitor, which is not simulated",
+        "driver-reload-pending": "told by what is installed, not by the driver",
+        "efa-rdma-errors": "no fault of the simulation counts failed remote reads",
+        "open-files": "the simulation's host has descriptors enough",
+        "collector-failing": "files of the simulation answer, or are gone",
+        "kernel-log-overrun": "forged lines overrun the log in tests/rules",
+    }
+)
+
 CASES: tuple[Case, ...] = (
     Case(
         "ECC storm, HBM",
@@ -257,6 +269,13 @@ CASES: tuple[Case, ...] = (
         (Expected("driver-reloaded", "node", line=True, grows=5.0),),
         watch=60.0,
     ),
+    Case(
+        "driver loads long",
+        "driver_reload",
+        (Expected("driver-loading-long", "node", grows=5.0),),
+        {"coming": 400.0},
+        watch=330.0,
+    ),
     Case("driver absent", "driver_absent", (Expected("driver-not-loaded", "node"),), watch=55.0),
     Case("no_reset", "module_parameter", (Expected("no-reset-set", "node"),)),
     Case(
@@ -308,7 +327,12 @@ CASES: tuple[Case, ...] = (
         for id_, values in _EFA.items()
     ),
     Case("EFA: port down", "port_down", (Expected("efa-port-down", "port"),), watch=45.0),
-    Case("EFA: lost command", "efa_lost_commands", (Expected("efa-silent", "port"),)),
+    Case(
+        "EFA: lost command",
+        "efa_lost_commands",
+        (Expected("efa-silent", "port"), Expected("efa-command-failed", "port", grows=25.0)),
+        watch=50.0,
+    ),
     Case("EFA: missing", "adapter_missing", (Expected("efa-missing", "node"),), watch=55.0),
     Case(
         "election failed",

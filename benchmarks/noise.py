@@ -5,7 +5,7 @@
 Changes: each node's readings move as those of a node at work, with resets, jobs that start and end,
 driver reloads, restarts and stand-stills of the observer, single corrected errors, retransmits,
 cleared counters, stopped processes, set clocks, late reads and harmless kernel lines
-(benchmarks/judgement/changes.py). The rules get a snapshot each 20 s and nothing else runs.
+(benchmarks/judgement/changes.py). The rules get a snapshot each 30 s and nothing else runs.
 Goal: a week of 100 nodes within 20 minutes of one core.
 
 Pipeline: three simulated node types through reader, loop, history and rules, with faults of the

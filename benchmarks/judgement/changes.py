@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Batch, Cell, Device, Snapshot
 
 DAY = 86_400.0
-STEP = 20.0  # seconds between two looks
+STEP = 30.0  # seconds between two looks
 _RESETS = "neuron:nr_reset_thread_fn: nd0: {}"
 _HARMLESS = (
     ("neuron:npid_attach: pid=4242, slot=1",),
@@ -55,6 +55,7 @@ class NoisyNode:
         self._events: list[Event] = []
         self._gone = False  # the driver is being loaded anew
         self._working, self._stopped_until = True, 0.0
+        self._held = 5 * _GIB  # bytes of each core
         self.restarts = False  # the observer was started anew
         self._masked: dict[Key, Missing] = {}  # lanes that tell nothing in the next step
         self._quiet = 0.0  # seconds for which the observer itself stands still
@@ -135,6 +136,7 @@ class NoisyNode:
         self._working = True
 
     def _hold(self, size: int) -> None:
+        self._held = size
         for core in self.cores:
             self.put("core.hbm.used", Place(0, core), size + self.random.randrange(1 << 24))
 
@@ -257,8 +259,7 @@ class NoisyNode:
             self.add("core.time_in_use", place, int(850_000 * seconds))
             self.put("core.flops_per_busy_second", place, 5.9e13 * self.random.gauss(1, 0.02))
         place = Place(0, self.random.choice(self.cores))
-        breath = self.random.randint(-(1 << 26), 1 << 26)
-        self.add("core.hbm.used", place, breath)
+        self.put("core.hbm.used", place, self._held + self.random.randrange(1 << 24))
         self.add("efa.port.tx_bytes", self.port, int(2e9 * seconds))
         self.add("efa.port.retransmitted_packets", self.port, self.random.randint(0, 20))
 

@@ -31,18 +31,27 @@ class Slope(NamedTuple):
     falls: int
 
 
-def slope(values: Sequence[Value], window: float, *, counts: bool) -> Slope | None:
-    """How values went, or None while they say too little; a fall of a counter is a reset."""
+def slope(
+    values: Sequence[Value], window: float, *, counts: bool, least: float = 0.0
+) -> Slope | None:
+    """How values went, or None while they say too little; a fall of a counter is a reset.
+
+    No slope is steeper than the steepest between neighbours. Where that is within `least` (upwards;
+    negative: downwards) it is given instead, at a tenth of the cost.
+    """
     points = [(v.read_time, v.value) for v in values if isinstance(v.value, (int, float))]
     if len(points) < _FEWEST or points[-1][0] - points[0][0] < _COVERED * window:
         return None
     if counts:
         points = _grown(points)
-    slopes = [(y2 - y1) / (x2 - x1) for (x1, y1), (x2, y2) in combinations(points, 2) if x2 > x1]
-    if not slopes:
+    steps = [(y2 - y1) / (x2 - x1) for (x1, y1), (x2, y2) in pairwise(points) if x2 > x1]
+    if not steps:
         return None
-    moves = [later - earlier for (_, earlier), (_, later) in pairwise(points)]
-    rises, falls = sum(move > 0 for move in moves), sum(move < 0 for move in moves)
+    rises, falls = sum(step > 0 for step in steps), sum(step < 0 for step in steps)
+    steepest = max(steps) if least >= 0 else min(steps)
+    if abs(steepest) <= abs(least) or steepest * least < 0:
+        return Slope(steepest, rises, falls)
+    slopes = [(y2 - y1) / (x2 - x1) for (x1, y1), (x2, y2) in combinations(points, 2) if x2 > x1]
     return Slope(median(slopes), rises, falls)
 
 
@@ -80,7 +89,8 @@ class Trend:
         again = self._kept[-1].read_time + self._pause
         again = max(again, scene.now + 0.001)
         counts = METRICS[leaf.metric].kind is Kind.COUNTER
-        found = slope([*self._kept, Value(seen.cell, seen.read_at)], leaf.window, counts=counts)
+        values = [*self._kept, Value(seen.cell, seen.read_at)]
+        found = slope(values, leaf.window, counts=counts, least=leaf.than / leaf.per)
         if found is None:
             return scene.early(leaf.metric, place, leaf.window, again)
         climbs = found.per_second * leaf.per

@@ -151,6 +151,15 @@ def test_absent_for_wants_its_reason_and_its_words() -> None:
     assert seen(gone, *ticks, scope="node") == [0, 0, 0, 1, 1]
 
 
+def test_an_error_on_two_reads_is_confirmed_and_a_late_answer_is_not() -> None:
+    """What a file says instead of a value is evidence; silence is only probable."""
+    for why, confidence in ((Why.FAILED, "confirmed"), (Why.STALE, "probable")):
+        engine = Engine([rule(r.AbsentFor("device.serial"))])
+        lost = Missing(why, "x")
+        found = [engine(tick)[0] for tick in of("device.serial", "a0", lost, lost)]
+        assert [one.confidence.value for one in found[-1]] == [confidence]
+
+
 def powers(*values: float) -> Snapshot:
     """Devices and their power."""
     devices = tuple(device(n, f"{n + 1:016x}") for n in range(len(values)))

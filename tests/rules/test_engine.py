@@ -21,6 +21,7 @@ from neuron_observer.model import (
 from neuron_observer.rules import rule as r
 from neuron_observer.rules.engine import Engine
 from neuron_observer.rules.findings import BEFORE_WATCHED
+from neuron_observer.rules.occurrences import PLACES
 from tests.rules.scenes import C0, D0, SERIAL, WALL, device, rule, snapshot
 
 if TYPE_CHECKING:
@@ -195,6 +196,18 @@ def test_thousands_of_forged_lines_are_bounded() -> None:
     findings, health = engine(snapshot(0.0, {SRAM: 0, LOG: {NODE: 1}}, events=events))
     assert len(findings) == 2
     assert health.verdict is Verdict.DEGRADED
+
+
+def test_labels_that_somebody_makes_up_are_bounded() -> None:
+    """Beyond so many places of one kind of line, the rest is the node's."""
+    heard = rule(r.Matches("sram-uncorrectable", 3600.0), scope="pci")
+    engine = Engine([heard])
+    findings: tuple[Finding, ...] = ()
+    for tick in range(20):
+        places = [Place(label=f"0000:{tick:02x}:{number:02x}.0") for number in range(100)]
+        events = tuple(LINE._replace(place=place) for place in places)
+        findings, _ = engine(snapshot(float(tick), {LOG: {NODE: tick}}, events=events))
+    assert len(findings) == PLACES + 1
 
 
 def test_shadow_is_shown_and_not_counted() -> None:

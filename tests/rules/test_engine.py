@@ -172,6 +172,18 @@ def test_a_counter_that_was_not_read_contradicts_nothing() -> None:
     assert findings[0].confidence is Confidence.PROBABLE
 
 
+def test_a_tool_that_nobody_runs_leaves_no_hole() -> None:
+    """A report of neuron-monitor adds hearsay; without one the registers decide."""
+    reported = "device.reported.sram_ecc_uncorrected"
+    either = rule(r.AnyOf((r.Above(SRAM, 0), r.Above(reported, 0))), required=True)
+    late = Missing(Why.STALE, "no report")
+    silent = (snapshot(0.0, {SRAM: 0}), snapshot(0.0, {SRAM: 0, reported: late}))
+    for tick in silent:
+        assert Engine([either])(tick)[1].verdict is Verdict.HEALTHY
+    findings, _ = Engine([either])(snapshot(0.0, {SRAM: 0, reported: 1}))
+    assert [one.evidence[0].kind for one in findings] == ["monitor"]
+
+
 def test_our_own_lines_are_no_evidence() -> None:
     """A line that our own read caused makes nothing."""
     engine = Engine([HEARD])

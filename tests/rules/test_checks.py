@@ -115,9 +115,9 @@ def test_a_rate_is_unknown_until_a_window_was_watched() -> None:
     rate = r.RateAbove(metric, than=1.0, window=4.0)
     engine = Engine([rule(rate, scope="core")])
     covered = []
-    for tick in of(metric, 0, 0, 0, 0, 0, place=C0):
-        _, health = engine(tick)
-        covered.append(not any("watching" in gap.why for gap in health.coverage.not_covered))
+    for at in range(5):
+        _, health = engine(snapshot(float(at), {metric: {C0: 0, Place(0, 1): 0}}))
+        covered.append(not health.coverage.not_covered)
     assert covered == [False, False, False, False, True]
     assert seen(rate, *of(metric, 0, 5, 5, 5, 5, 5, place=C0), scope="core") == [0, 1, 1, 1, 1, 0]
 
@@ -149,6 +149,15 @@ def test_absent_for_wants_its_reason_and_its_words() -> None:
     ticks = [snapshot(0.0, {"efa.port.state": {port: 4}})]
     ticks += [snapshot(float(at), {}) for at in (1, 2, 3, 4)]
     assert seen(gone, *ticks, scope="node") == [0, 0, 0, 1, 1]
+
+
+def test_an_error_on_two_reads_is_confirmed_and_a_late_answer_is_not() -> None:
+    """What a file says instead of a value is evidence; silence is only probable."""
+    for why, confidence in ((Why.FAILED, "confirmed"), (Why.STALE, "probable")):
+        engine = Engine([rule(r.AbsentFor("device.serial"))])
+        lost = Missing(why, "x")
+        found = [engine(tick)[0] for tick in of("device.serial", "a0", lost, lost)]
+        assert [one.confidence.value for one in found[-1]] == [confidence]
 
 
 def powers(*values: float) -> Snapshot:

@@ -9,7 +9,7 @@ from neuron_observer.catalogue import METRICS
 from neuron_observer.model import Missing, Why
 from neuron_observer.rules import rule as r
 from neuron_observer.rules.outcome import FALSE, Outcome, false
-from neuron_observer.rules.trust import is_level, trust
+from neuron_observer.rules.trust import is_level
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,15 +145,12 @@ class Absent:
         if lasted < leaf.lasting:
             return false(self._since + leaf.lasting)
         shown = scene.shown(leaf.metric, place, seen, seconds=lasted, line=seen.cell.detail)
-        return _witnessed(shown) if seen.cell.why is Why.FAILED else shown
-
-
-def _witnessed(shown: Outcome) -> Outcome:
-    """A register that was read and says that nobody answers is the hardware's own word."""
-    if any(trust(sight.metric) == "hearsay" for sight in shown.sights):
-        return shown
-    sights = tuple(sight._replace(trust="hardware") for sight in shown.sights)
-    return shown._replace(sights=sights, hard=True)
+        # what a file says instead of a value is the kernel's word; that no answer came is ours
+        hard = seen.cell.why is not Why.STALE
+        sights = tuple(
+            one._replace(trust="hardware" if hard else "hearsay") for one in shown.sights
+        )
+        return shown._replace(hard=hard, sights=sights)
 
 
 class Peers:
@@ -182,23 +179,18 @@ class Peers:
 
     def _spread(self, scene: Scene, place: Place) -> tuple[float, float, int]:
         """Median, median absolute deviation and number, this one included; once an instant."""
-        metric = self._leaf.metric
-        group = _group(scene, self._leaf.among)
-        key = (metric, self._leaf.among, group(place))
+        leaf = self._leaf
+        group = scene.chip(place) if leaf.among == "chip" else place.device
+        key = (leaf.metric, group)
         found = scene.peers.get(key)
         if found is None:
             cells = [
-                scene.view.see(metric, at).cell
-                for at in scene.view.places(metric)
-                if group(at) == key[2]
+                scene.view.see(leaf.metric, at).cell
+                for at in scene.view.places(leaf.metric)
+                if (scene.chip(at) if leaf.among == "chip" else at.device) == group
             ]
             values = [cell for cell in cells if isinstance(cell, (int, float))]
             middle = median(values) if values else 0.0
             spread = median([abs(v - middle) for v in values]) if values else 0.0
             found = scene.peers[key] = (middle, spread, len(values))
         return found
-
-
-def _group(scene: Scene, among: r.Among) -> Callable[[Place], object]:
-    """Who is a peer of whom: what has the same of this."""
-    return scene.chip if among == "chip" else lambda place: place.device

@@ -1,4 +1,4 @@
-"""The documents that others build on: findings/1 and snapshot/1 (docs/architecture.md §8).
+"""The documents that others build on: findings/1, snapshot/1, jobs/1 (docs/architecture.md §8).
 
 A field may be added, never renamed or removed within a major schema number.
 """
@@ -25,12 +25,15 @@ if TYPE_CHECKING:
         Frame,
         Gap,
         Health,
+        Job,
+        Rank,
         Snapshot,
         Verdict,
     )
 
 FINDINGS_SCHEMA = "neuron-observer/findings/1"
 SNAPSHOT_SCHEMA = "neuron-observer/snapshot/1"
+JOBS_SCHEMA = "neuron-observer/jobs/1"
 
 EXIT_CODES = {"healthy": 0, "degraded": 1, "unhealthy": 2, "unknown": 3}
 
@@ -229,4 +232,41 @@ def snapshot_document(frame: Frame, *, sources: bool = False) -> dict[str, Any]:
         ],
         "health": health(frame.health),
         "findings": [finding(item) for item in frame.findings],
+    }
+
+
+def _rank(of: Rank) -> dict[str, Any]:
+    """A process of a job: all that is known of it; null is unknown."""
+    process = of.process._asdict()
+    process["pod"] = of.process.pod._asdict() if of.process.pod else None
+    return {
+        "rank": of.rank,
+        "local_rank": of.local_rank,
+        "cores": of.cores._asdict(),
+        "process": process,
+    }
+
+
+def job(of: Job) -> dict[str, Any]:
+    """JOB: its fields as in the model, times in RFC 3339, ranks with their cores."""
+    return {
+        **of._asdict(),
+        "ranks": [_rank(rank) for rank in of.ranks],
+        "started": instant(of.started),
+    }
+
+
+def jobs_document(snapshot: Snapshot) -> dict[str, Any]:
+    """The whole document that `jobs --format json` prints.
+
+    `scan` null: nobody could look for jobs, so an empty list says nothing.
+    """
+    scan = snapshot.job_scan
+    return {
+        "schema": JOBS_SCHEMA,
+        "at": instant(snapshot.at),
+        "host_root": snapshot.host_root,
+        "jobs": [job(one) for one in snapshot.jobs],
+        "scan": scan
+        and {**scan._asdict(), "mapped": {str(d): list(ids) for d, ids in scan.mapped}},
     }

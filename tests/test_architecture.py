@@ -22,6 +22,7 @@ FLOORS = {
     "text": 1,
     "parsers": 1,
     "contract": 1,
+    "jobs": 1,
     "readings": 1,
     "sources": 2,
     "collectors": 3,

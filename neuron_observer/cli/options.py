@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from neuron_observer.sources.hostfs import HostFs
 
 ONE_SHOT_DEADLINE = 10.0  # seconds; nobody waits a minute to hear that a device does not answer
+JOB_MAPPING = "DCGM_HPC_JOB_MAPPING_DIR"  # as dcgm-exporter calls it
 REPORT_WAIT = 11.0  # seconds; two of neuron-monitor's own periods, and a start
 
 Function = TypeVar("Function", bound="Callable[..., object]")
@@ -136,6 +137,8 @@ def open_reader(
         all_devices=all_devices,
         only=only,
         machine=only is None,
+        jobs=only is None,
+        job_mapping=os.environ.get(JOB_MAPPING),
         firmware_deadline=ONE_SHOT_DEADLINE,
         kernel_log=kernel_log,
         monitor=monitor,

@@ -61,6 +61,7 @@ WRITERS = {"recording", "store", "sim"}
 # a feed gives frames and a report is about a reader (types only); a reader reads lines on request
 SAME_FLOOR = {
     ("feed", "model"),
+    ("jobs", "parsers"),
     ("doctor", "observer"),
     ("observer", "live"),
     ("oneshot", "observer"),

@@ -15,7 +15,7 @@ from neuron_observer.parsers import process as parse
 from neuron_observer.parsers.cgroup import Membership, cgroup
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from neuron_observer.clock import Clock
     from neuron_observer.collectors.processes import Holding
@@ -36,6 +36,7 @@ class _Fixed(NamedTuple):
     name: str
     parent: int
     arguments: tuple[str, ...]
+    command: str
     variables: dict[str, str] | None
     member: Membership
     ancestors: tuple[Ancestor, ...]
@@ -62,29 +63,32 @@ class HolderReader:
         self._above: dict[int, tuple[Ancestor, int]] = {}  # of this poll
         self._names = _Names(host, clock)
 
-    def read(self, holdings: Mapping[int, Holding], uptime: float | None) -> list[Holder]:
-        """The holders that are still there."""
+    def read(
+        self,
+        holdings: Mapping[int, Holding],
+        uptime: float | None,
+        look_again: Callable[[int], Holding | None],
+    ) -> list[Holder]:
+        """The holders that are still there; `look_again` tells what a pid's new owner holds."""
         self._above.clear()
         for kept in (self._fixed, self._moved):
             for pid in kept.keys() - holdings.keys():
                 del kept[pid]
-        found = (self._holder(pid, holding, uptime) for pid, holding in holdings.items())
-        return [holder for holder in found if holder is not None]
-
-    def start_of(self, pid: int) -> float | None:
-        """The start time by which a pid was known until now."""
-        fixed = self._fixed.get(pid)
-        return fixed.start if fixed else None
+        found = []
+        for pid, before in list(holdings.items()):
+            now, fixed = self.stat(pid), self._fixed.get(pid)
+            same = now is None or fixed is None or fixed.start == now.start
+            holding = before if same else look_again(pid)
+            if now is not None and holding is not None:
+                found.append(self._holder(pid, now, holding, uptime))
+        return found
 
     def stat(self, pid: int) -> Stat | None:
         """Its stat line; None where it is gone."""
         raw = self._try(f"proc/{pid}/stat")
         return parse.stat(raw) if isinstance(raw, bytes) else None
 
-    def _holder(self, pid: int, holding: Holding, uptime: float | None) -> Holder | None:
-        now = self.stat(pid)
-        if now is None:
-            return None
+    def _holder(self, pid: int, now: Stat, holding: Holding, uptime: float | None) -> Holder:
         fixed = self._fixed.get(pid)
         if fixed is None or (fixed.start, fixed.name, fixed.parent) != (
             now.start,
@@ -100,7 +104,7 @@ class HolderReader:
             pid=pid,
             start=now.start,
             name=now.name,
-            command=parse.command_text(fixed.arguments) or f"[{now.name}]",
+            command=fixed.command or f"[{now.name}]",
             devices=holding.devices,
             state=now.state,
             threads=now.threads,
@@ -140,6 +144,7 @@ class HolderReader:
             name=now.name,
             parent=now.parent,
             arguments=words,
+            command=parse.command_text(parse.masked(words)),
             variables=variables,
             member=member,
             ancestors=self._ancestors(now.parent),

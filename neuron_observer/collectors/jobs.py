@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from neuron_observer.collectors.holders import HolderReader
 from neuron_observer.collectors.probing import word_at
 from neuron_observer.collectors.processes import ProcessScanner
-from neuron_observer.jobs.grouping import Around, group
+from neuron_observer.jobs.grouping import Around, group, refresh
 from neuron_observer.jobs.ownership import NodeShape, Told, ranges
 from neuron_observer.model import NODE, Event, JobScan, Missing
 from neuron_observer.parsers.process import plain, uptime
@@ -37,6 +37,12 @@ class _Known(NamedTuple):
     monotonic: float
 
 
+class _Grouped(NamedTuple):
+    holders: list[Holder]
+    around: Around
+    jobs: tuple[Job, ...]
+
+
 class JobCollector:
     """Holders → jobs, with events of those that began and ended."""
 
@@ -50,6 +56,7 @@ class JobCollector:
         self._scanner = ProcessScanner(host, clock)
         self._reader = HolderReader(host, clock)
         self._known: dict[str, _Known] = {}
+        self._last: _Grouped | None = None
         self._since: float | None = None  # wall clock of the first read
         self.jobs: tuple[Job, ...] = ()
         self.scan: JobScan | None = None
@@ -68,7 +75,7 @@ class JobCollector:
             holders = [_with_hook(holder, hooks) for holder in holders]
         mapped = self._mapped()
         booted = None if passed is None else self._clock.wall() - passed
-        self.jobs = group(holders, Around(_shape(devices), _told(monitored), mapped, booted))
+        self.jobs = self._group(holders, Around(_shape(devices), _told(monitored), mapped, booted))
         self.scan = JobScan(
             processes=self._scanner.processes,
             holders=len(holders),
@@ -82,12 +89,17 @@ class JobCollector:
 
     def _holders(self, passed: float | None) -> list[Holder]:
         """Scan and read; a pid that was given to another process is looked at anew."""
-        for pid in list(self._scanner.scan()):
-            before = self._reader.start_of(pid)
-            now = self._reader.stat(pid) if before is not None else None
-            if now is not None and now.start != before:
-                self._scanner.look_again(pid)
-        return self._reader.read(self._scanner.holders, passed)
+        return self._reader.read(self._scanner.scan(), passed, self._scanner.look_again)
+
+    def _group(self, holders: list[Holder], around: Around) -> tuple[Job, ...]:
+        """Anew only where more changed than figures; the time of boot drifts with every reading."""
+        jobs = None
+        if self._last and self._last.around == around._replace(booted=self._last.around.booted):
+            jobs = refresh(self._last.jobs, self._last.holders, holders)
+        if jobs is None:
+            jobs = group(holders, around)
+            self._last = _Grouped(holders, around, jobs)
+        return jobs
 
     def _uptime(self) -> float | None:
         try:

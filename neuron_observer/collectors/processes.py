@@ -4,7 +4,7 @@ Nothing is opened but folders of /proc, so nobody is disturbed. A poll lists /pr
 processes, checks one descriptor of each known holder, and looks again at old processes in turn: a
 process usually opens its devices seconds after it began, so it is looked at again when it is half
 as old again, at the latest after `LONGEST` seconds. A poll looks at no more than `MOST_PROCESSES`,
-so with more than 3,800 processes an old one's turn comes later (156 s with 10,000).
+so with more than 3,800 processes an old one's turn comes later (5 min with 10,000).
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from neuron_observer.parsers.process import stat
-from neuron_observer.sources.hostfs import is_character_device
+from neuron_observer.sources.hostfs import is_character_device, names_in_folder
 
 if TYPE_CHECKING:
     from neuron_observer.clock import Clock
     from neuron_observer.sources.hostfs import HostFs
 
-MOST_PROCESSES: Final = 128  # a poll, but for the first
-MOST_LINKS: Final = 2048  # a poll; then it stops after the process at hand
-SHORTEST, LONGEST = 2.0, 60.0  # seconds between two looks at a process that holds nothing
-HOLDERS_AGAIN = 10.0  # seconds between two full looks at one that does
+MOST_PROCESSES: Final = 64  # a poll, but for the first
+MOST_LINKS: Final = 768  # a poll; then it stops after the process at hand
+SHORTEST, LONGEST = 2.0, 120.0  # seconds between two looks at all descriptors of a process
 _DEVICE: Final = re.compile(r"(?:/.*)?/dev/neuron(\d{1,3})(?: \(deleted\))?")
 _DENIED: Final = (errno.EACCES, errno.EPERM)
 
@@ -42,7 +41,7 @@ class Holding(NamedTuple):
 
 
 class _Look(NamedTuple):
-    seen: float  # monotonic, when it was first seen
+    since: float  # monotonic, since when it holds devices or holds none
     due: float
 
 
@@ -56,7 +55,10 @@ class ProcessScanner:
         self._queue: list[tuple[float, int]] = []
         self._fresh: set[int] = set()  # never looked at
         self._denied: set[int] = set()
+        self._names: set[str] = set()
+        self._others: set[str] = set()  # in /proc and no process
         self._links = 0
+        self._empty = False  # the table read last
         self.holders: dict[int, Holding] = {}
 
     @property
@@ -90,18 +92,22 @@ class ProcessScanner:
 
     def _pids(self) -> set[int]:
         try:
-            names = [entry.name for entry in self._host.entries("proc")]
+            names = set(names_in_folder(self._host, "proc"))
         except FileNotFoundError:
             return set()
-        return {int(name) for name in names if name.isdecimal() and len(name) < 10}
+        names -= self._others
+        self._others |= {name for name in names - self._names if not name.isdecimal()}
+        self._names = names - self._others
+        return set(map(int, self._names))
 
-    def look_again(self, pid: int) -> None:
+    def look_again(self, pid: int) -> Holding | None:
         """Look at one now: its pid belongs to another process than before."""
         self.holders.pop(pid, None)
         if pid in self._looks:
             now = self._clock.monotonic()
             self._looks[pid] = _Look(now, now)
             self._look_at(pid, now)
+        return self.holders.get(pid)
 
     def _forget(self, gone: set[int]) -> None:
         for pid in gone:
@@ -136,22 +142,23 @@ class ProcessScanner:
         """List its descriptors and say when next; after the first round turns are spread."""
         holding = self._descriptors(pid)
         self._fresh.discard(pid)
-        seen = self._looks[pid].seen
-        wait = min(max((now - seen) / 2, SHORTEST), LONGEST)
-        if spread:
-            wait *= (pid % 30 + 1) / 30
+        since = self._looks[pid].since
         if holding.descriptors:
+            since = since if pid in self.holders else now
             self.holders[pid] = holding
-            wait = HOLDERS_AGAIN
-        else:
-            self.holders.pop(pid, None)
-        self._looks[pid] = _Look(seen, now + wait)
+        elif self.holders.pop(pid, None):
+            since = now
+        wait = min(max((now - since) / 2, SHORTEST), LONGEST)
+        if spread and pid not in self.holders:
+            wait *= (pid % 60 + 1) / 60
+        self._looks[pid] = _Look(since, now + wait)
         heapq.heappush(self._queue, (now + wait, pid))
 
     def _descriptors(self, pid: int) -> Holding:
         self._denied.discard(pid)
+        self._empty = False
         holding = self._table(pid, "fd")
-        if not holding.descriptors:
+        if self._empty:
             for task in self._threads_of_a_zombie(pid):
                 holding = self._table(pid, f"task/{task}/fd")
                 if holding.descriptors:
@@ -161,17 +168,18 @@ class ProcessScanner:
     def _table(self, pid: int, folder: str) -> Holding:
         """A table of descriptors; what vanishes meanwhile is not there."""
         try:
-            entries = self._host.entries(f"proc/{pid}/{folder}")
+            names = names_in_folder(self._host, f"proc/{pid}/{folder}")
         except OSError as error:
             if error.errno in _DENIED:
                 self._denied.add(pid)
             return Holding({})
-        self._links += len(entries) + 5
+        self._links += len(names) + 5
+        self._empty = not names
         found: dict[str, tuple[str, int]] = {}
         notes: set[str] = set()
-        for entry in entries:
+        for name in names:
             try:
-                link = self._host.readlink(f"proc/{pid}/{folder}/{entry.name}")
+                link = self._host.readlink(f"proc/{pid}/{folder}/{name}")
             except OSError as error:
                 if error.errno in _DENIED:
                     self._denied.add(pid)
@@ -179,7 +187,7 @@ class ProcessScanner:
                 continue
             device = self._device(pid, link, notes) if "neuron" in link else None
             if device is not None:
-                found[f"{folder}/{entry.name}"] = (link, device)
+                found[f"{folder}/{name}"] = (link, device)
         return Holding(found, "; ".join(sorted(notes)))
 
     def _device(self, pid: int, link: str, notes: set[str]) -> int | None:

@@ -35,9 +35,34 @@ def group(holders: Sequence[Holder], around: Around) -> tuple[Job, ...]:
     return tuple(sorted(jobs, key=lambda job: (job.devices, job.id)))
 
 
+def refresh(
+    jobs: tuple[Job, ...], before: Sequence[Holder], holders: Sequence[Holder]
+) -> tuple[Job, ...] | None:
+    """The same jobs with the processes of now; None where anything but their figures changed."""
+    if len(before) != len(holders) or not all(map(_same, before, holders)):
+        return None
+    now = {holder.process.pid: holder.process for holder in holders}
+    return tuple(
+        job._replace(ranks=tuple(r._replace(process=now[r.process.pid]) for r in job.ranks))
+        for job in jobs
+    )
+
+
+def _same(one: Holder, other: Holder) -> bool:
+    """What does not change of a process is kept as the same objects."""
+    return (
+        one.process.pid == other.process.pid
+        and one.process.devices == other.process.devices
+        and one.process.container == other.process.container
+        and one.variables is other.variables
+        and one.arguments is other.arguments
+        and one.ancestors is other.ancestors
+    )
+
+
 def _kind(holder: Holder, shape: NodeShape) -> tuple[JobKind, str]:
     chips = {name for device in holder.process.devices if (name := shape.chips.get(device))}
-    kind, why = kind_of(holder.arguments, holder.variables, chips)
+    kind, why = kind_of(holder.arguments, holder.variables or (), chips)
     parent = holder.ancestors[0].name if holder.ancestors else None
     orphan = orphan_reason(holder.variables, parent)
     if holder.member.deleted and not orphan:

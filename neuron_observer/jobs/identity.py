@@ -70,7 +70,10 @@ class Holder(NamedTuple):
 
     def variable(self, *names: str) -> str | None:
         """The first of these variables that is set."""
-        return next((v for name in names if (v := (self.variables or {}).get(name))), None)
+        for name in names if self.variables else ():
+            if value := (self.variables or {}).get(name):
+                return value
+        return None
 
     def number(self, *names: str) -> int | None:
         """The same as a natural number."""

@@ -8,10 +8,11 @@ TorchNeuron and older XLA jobs look alike, a plain script counts as training.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from neuron_observer.model import JobKind
 
@@ -122,20 +123,30 @@ def _base(path: str) -> str:
 
 
 def kind_of(
-    arguments: Sequence[str], variables: Mapping[str, str] | None, chips: Collection[str]
+    arguments: tuple[str, ...], variables: Iterable[str], chips: Iterable[str]
 ) -> tuple[JobKind, str]:
-    """The kind, and by which sign; `chips` are the names of the devices that it holds."""
+    """The kind, and by which sign.
+
+    `variables` are the names of a launcher's variables that are set, `chips` those of its devices.
+    """
+    return _kind_of(arguments, frozenset(variables), frozenset(chips))
+
+
+@lru_cache(maxsize=1024)
+def _kind_of(
+    arguments: tuple[str, ...], variables: frozenset[str], chips: frozenset[str]
+) -> tuple[JobKind, str]:
     shown = signs(arguments)
     for rule, pattern in _RULES:
-        if rule.chips and not rule.chips.issuperset(chips or ("",)):
+        if rule.chips and not (chips and chips <= rule.chips):
             continue
         if rule.where == "variables":
-            if rule.pattern in (variables or {}):
-                return rule.kind, rule.why
+            matches = rule.pattern in variables
         elif rule.where == "words":
-            if pattern.search(shown.words):
-                return rule.kind, rule.why
-        elif pattern.fullmatch(getattr(shown, rule.where)):
+            matches = pattern.search(shown.words) is not None
+        else:
+            matches = pattern.fullmatch(getattr(shown, rule.where)) is not None
+        if matches:
             return rule.kind, rule.why
     return "unknown", "no rule knows this command"
 

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
 TICKS: Final = 100  # USER_HZ, the same on every architecture that carries these chips
 PAGE_SIZES: Final = (4096, 16384, 65536)
@@ -18,6 +18,14 @@ MAX_VALUE: Final = 255  # characters of an environment variable; NEURON_PROCESS_
 MAX_ARGUMENTS: Final = 64
 MAX_COMMAND: Final = 200  # characters that are kept of a command line
 _NAME: Final = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
+_MASK: Final = "***"
+_SECRET_NAME: Final = re.compile(
+    r"token(?!iz)|secret|passw|api-?_?key|access-?_?key|credential", re.IGNORECASE
+)
+# credentials in a URL, tokens of hubs and clouds by their well-known heads
+_SECRET: Final = re.compile(
+    r"(?<=://)[^/@\s]*(?=@)|\b(?:hf_|sk-|gh[pousr]_|AKIA|ASIA)[A-Za-z0-9_-]{8,}"
+)
 _STATES: Final = frozenset("RSDTtZXxKWPI")
 
 
@@ -104,6 +112,23 @@ def arguments(raw: bytes) -> tuple[str, ...]:
     """
     words = raw.rstrip(b"\0").split(b"\0", MAX_ARGUMENTS)[:MAX_ARGUMENTS]
     return tuple(plain(word, 4096) for word in words if word)
+
+
+def masked(words: Sequence[str]) -> tuple[str, ...]:
+    """Arguments without what looks like a secret: passwords, tokens, keys, credentials in URLs."""
+    found = []
+    secret = False
+    for word in words:
+        name, equals, _ = word.partition("=")
+        hides = bool(_SECRET_NAME.search(name))
+        if secret and not word.startswith("-"):
+            found.append(_MASK)
+        elif equals and hides:
+            found.append(f"{name}={_MASK}")
+        else:
+            found.append(_SECRET.sub(_MASK, word))
+        secret = hides and not equals and word.startswith("-")
+    return tuple(found)
 
 
 def command_text(words: Collection[str]) -> str:

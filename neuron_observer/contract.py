@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Gap,
         Health,
         Job,
+        JobScan,
         Rank,
         Snapshot,
         Verdict,
@@ -225,6 +226,8 @@ def snapshot_document(frame: Frame, *, sources: bool = False) -> dict[str, Any]:
             }
             for place in sorted((p for p in readings if p.label), key=_by_label)
         ],
+        "jobs": [job(one) for one in snapshot.jobs],
+        "job_scan": _scan(snapshot.job_scan),
         "events": [_event(event) for event in snapshot.events],
         "runs": [
             {"collector": run.collector, "ok": run.ok, "seconds": run.seconds, "error": run.error}
@@ -256,17 +259,22 @@ def job(of: Job) -> dict[str, Any]:
     }
 
 
+def _scan(of: JobScan | None) -> dict[str, Any] | None:
+    """What the job map rests on; null where nobody could look."""
+    if of is None:
+        return None
+    return {**of._asdict(), "mapped": {str(device): list(ids) for device, ids in of.mapped}}
+
+
 def jobs_document(snapshot: Snapshot) -> dict[str, Any]:
     """The whole document that `jobs --format json` prints.
 
     `scan` null: nobody could look for jobs, so an empty list says nothing.
     """
-    scan = snapshot.job_scan
     return {
         "schema": JOBS_SCHEMA,
         "at": instant(snapshot.at),
         "host_root": snapshot.host_root,
         "jobs": [job(one) for one in snapshot.jobs],
-        "scan": scan
-        and {**scan._asdict(), "mapped": {str(d): list(ids) for d, ids in scan.mapped}},
+        "scan": _scan(snapshot.job_scan),
     }

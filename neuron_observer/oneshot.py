@@ -9,12 +9,13 @@ from neuron_observer.observer import ALL_LANES
 from neuron_observer.sources.hostfs import DirectoryFs
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from neuron_observer.model import Snapshot
     from neuron_observer.observer import HostReader
 
 ONE_SHOT_GAP = 0.3  # seconds between the two reads
+WATCHED = tuple(lane for lane in ALL_LANES if lane != "expensive")  # by a command that stays
 _MOVING = ("fast", "normal", "jobs", "expensive")
 
 
@@ -32,9 +33,9 @@ def read_once(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> Snapsho
     return second._replace(events=first.events + second.events, runs=broken + second.runs)
 
 
-def _let_time_pass(reader: HostReader) -> bool:
+def _let_time_pass(reader: HostReader, seconds: float = ONE_SHOT_GAP) -> bool:
     """Wait between two reads, or go on to a recording's next pass; False if it has none."""
-    gap: float | None = ONE_SHOT_GAP
+    gap: float | None = seconds
     if not isinstance(reader.host, DirectoryFs):
         from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
 
@@ -45,3 +46,14 @@ def _let_time_pass(reader: HostReader) -> bool:
         return False
     reader.clock.wait(gap)
     return True
+
+
+def watch(reader: HostReader, seconds: float, period: float) -> Iterator[Snapshot]:
+    """A snapshot each `period` for `seconds`; of a recording one a pass, until it ends."""
+    snapshot = reader.poll(WATCHED)
+    begin = snapshot.monotonic
+    yield snapshot
+    lanes = [lane for lane in WATCHED if lane in _MOVING]
+    while snapshot.monotonic - begin < seconds and _let_time_pass(reader, period):
+        snapshot = reader.poll(lanes)
+        yield snapshot

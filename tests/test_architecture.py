@@ -61,7 +61,9 @@ WRITERS = {"recording", "store", "sim"}
 # a feed gives frames and a report is about a reader (types only); a reader reads lines on request
 SAME_FLOOR = {
     ("feed", "model"),
+    ("jobs", "contract"),
     ("jobs", "parsers"),
+    ("jobs", "readings"),
     ("doctor", "observer"),
     ("observer", "live"),
     ("oneshot", "observer"),

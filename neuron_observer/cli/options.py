@@ -120,7 +120,7 @@ def _refuse_one_level_down(root: str) -> None:
         )
 
 
-def open_reader(
+def open_reader(  # noqa: PLR0913 - one an option
     host_root: str,
     config_file: str | None,
     *,
@@ -129,8 +129,9 @@ def open_reader(
     only: Collection[str] | None = None,
     kernel_log: bool = False,
     monitor: MonitorFeed | None = None,
+    whole: bool = False,
 ) -> HostReader:
-    """A reader of the host that the options name."""
+    """A reader of the host that the options name; `whole`: of a recording, from its first pass."""
     host = open_host(host_root)
     options = Options(
         thorough=thorough,
@@ -150,10 +151,10 @@ def open_reader(
         options = options._replace(
             path_map=config.path_map, all_devices=all_devices or config.all_devices
         )
-    return HostReader(host, clock_of(host), options)
+    return HostReader(host, clock_of(host, whole=whole), options)
 
 
-def clock_of(host: HostFs) -> Clock:
+def clock_of(host: HostFs, *, whole: bool = False) -> Clock:
     """The machine's clock; of a recording the clock of its last two passes, which never waits."""
     if isinstance(host, DirectoryFs):
         return SystemClock()
@@ -162,7 +163,7 @@ def clock_of(host: HostFs) -> Clock:
     wall = SystemClock().wall()
     if isinstance(host, ListingFs):
         passes, recorded_at = host.listing.passes, host.listing.recorded_at
-        while host.number + 2 < len(passes):
+        while not whole and host.number + 2 < len(passes):
             host.advance()
         wall = wall if recorded_at is None else recorded_at + passes[host.number].at
     return ManualClock(wall)

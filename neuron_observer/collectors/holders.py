@@ -114,7 +114,7 @@ class HolderReader:
             cpu=now.cpu,
             processors=processors,
             waited=waited,
-            rss=now.pages * fixed.page,
+            rss=None if now.state == "Z" else now.pages * fixed.page,
             cgroup=fixed.member.path,
             container=fixed.member.container,
             pod=self._names.pod(fixed.member.pod),

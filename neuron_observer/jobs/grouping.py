@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from neuron_observer.jobs.identity import Holder, Key, key_of, name_of, rank_of
+from neuron_observer.jobs.identity import RANKING, Holder, Key, key_of, name_of, rank_of
 from neuron_observer.jobs.kinds import kind_of, orphan_reason
 from neuron_observer.jobs.ownership import NodeShape, Told, cores_of
 from neuron_observer.model import Job, JobKind, Rank
@@ -78,6 +78,7 @@ def _job(key: Key, found: Sequence[tuple[Holder, JobKind, str]], around: Around)
     address = _first(holders, "MASTER_ADDR")
     port = _first(holders, "MASTER_PORT")
     run_id = _first(holders, "TORCHELASTIC_RUN_ID")
+    ranked = key.launcher in RANKING
     starts = [holder.process.start for holder in holders]
     return Job(
         id=key.id,
@@ -85,19 +86,25 @@ def _job(key: Key, found: Sequence[tuple[Holder, JobKind, str]], around: Around)
         kind=kind,
         why=kinds[kind],
         launcher=key.launcher,
-        ranks=tuple(sorted((_rank(h, holders, around) for h in holders), key=_by_rank)),
+        ranks=tuple(
+            sorted((_rank(h, holders, around, ranked=ranked) for h in holders), key=_by_rank)
+        ),
         devices=devices,
-        world_size=_number(holders, "WORLD_SIZE", "SLURM_NTASKS"),
+        world_size=_number(holders, "WORLD_SIZE", "SLURM_NTASKS") if ranked else None,
         run_id=run_id,
         master=f"{address}:{port}" if address and port else address,
         restarts=_number(holders, "TORCHELASTIC_RESTART_COUNT"),
         slurm_job=next((h.slurm_job for h in holders if h.slurm_job), None),
         slurm_step=next((h.slurm_step for h in holders if h.slurm_step), None),
-        node_rank=_number(holders, "GROUP_RANK", "SLURM_NODEID"),
+        node_rank=_number(holders, "GROUP_RANK", "SLURM_NODEID") if ranked else None,
         tag=_first(holders, "NEURON_PROCESS_TAG"),
         started=None if around.booted is None else around.booted + min(starts),
-        mapped=tuple(sorted({i for d in devices for i in around.mapped.get(d, ())})),
+        mapped=() if kind == "monitor" else _mapped(devices, around),
     )
+
+
+def _mapped(devices: Sequence[int], around: Around) -> tuple[str, ...]:
+    return tuple(sorted({one for device in devices for one in around.mapped.get(device, ())}))
 
 
 def _first(holders: Sequence[Holder], name: str) -> str | None:
@@ -108,8 +115,8 @@ def _number(holders: Sequence[Holder], *names: str) -> int | None:
     return next((n for h in holders if (n := h.number(*names)) is not None), None)
 
 
-def _rank(holder: Holder, job: Sequence[Holder], around: Around) -> Rank:
-    rank, local = rank_of(holder)
+def _rank(holder: Holder, job: Sequence[Holder], around: Around, *, ranked: bool) -> Rank:
+    rank, local = rank_of(holder, ranked=ranked)
     told = around.told.get(holder.process.pid)
     return Rank(holder.process, rank, local, cores_of(holder, job, around.shape, told))
 

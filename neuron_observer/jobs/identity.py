@@ -98,6 +98,9 @@ class Holder(NamedTuple):
         return self.number("RANK") is not None and self.number("WORLD_SIZE") is not None
 
 
+RANKING: Final = ("torchrun", "ranks", "slurm")  # launchers that give ranks
+
+
 class Key(NamedTuple):
     """What all processes of a job have in common."""
 
@@ -175,13 +178,18 @@ def _serves(arguments: Sequence[str]) -> bool:
     return shown.program == "vllm" or shown.module.startswith("vllm") or "VLLM::" in shown.title
 
 
-def rank_of(holder: Holder) -> tuple[int | None, int | None]:
-    """Rank and local rank: of torchrun, else of Slurm, else of a vLLM worker's title."""
-    if holder.launched:
+def rank_of(holder: Holder, *, ranked: bool) -> tuple[int | None, int | None]:
+    """Rank and local rank: of torchrun, else of Slurm, else of a vLLM worker's title.
+
+    `ranked`: whether the launcher of its job gives ranks; a tool inherits variables of others.
+    """
+    if ranked and holder.launched:
         return holder.number("RANK"), holder.number("LOCAL_RANK")
     worker = _WORKER.fullmatch(holder.arguments[0]) if holder.arguments else None
     if worker:
         return int(worker.group(1)), int(worker.group(1))
+    if not ranked:
+        return None, None
     return holder.number("SLURM_PROCID"), holder.number("SLURM_LOCALID")
 
 

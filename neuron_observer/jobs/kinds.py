@@ -51,7 +51,7 @@ RULES: Final[tuple[KindRule, ...]] = (
     KindRule(
         "xla",
         "words",
-        r"torch_xla|neuronx_distributed|optimum[-_/]neuron|nxdt?[-_/]|[-_]nxdt?\.",
+        r"torch_xla|neuronx_distributed|optimum[-_/]neuron|nxdt?[-_/]|[-_]nxdt?\.|[-_/]xla[-_./]",
         "XLA, NxD or optimum-neuron in the command",
     ),
     KindRule(

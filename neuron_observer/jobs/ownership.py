@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Logical cores are of two physical ones unless a process says otherwise; the others have no such
 _SIZE_TWO: Final = frozenset({"Trainium2", "Trainium3"})
+_CANNOT_COMPARE: Final = "its cores are numbered within its container"
 _SIZE_ONE: Final = frozenset({"Inferentia", "Inferentia2", "Trainium1"})
 
 
@@ -123,11 +124,13 @@ def _checked(found: Cores, holder: Holder, shape: NodeShape) -> Cores:
     """Numbers that contradict the descriptors count for nothing: a container counts from 0."""
     where = (shape.device_of(core, found.size) for core in found.numbers)
     claims = {device for device in where if device is not None}
+    inside = bool(holder.process.container or holder.process.own_pid)
+    if inside and found.numbers and not claims and found.source != "monitor":
+        return Cores(size=found.size, source=found.source, detail=_CANNOT_COMPARE)
     elsewhere = sorted(claims.difference(holder.process.devices))
     if not elsewhere:
         return found
     claimed = ", ".join(f"neuron{device}" for device in elsewhere)
-    inside = holder.process.container or holder.process.own_pid
     why = "; they are its container's numbers" if inside else ""
     detail = f"{_listed(found.numbers)} would be on {claimed}, which it does not hold{why}"
     return Cores(size=found.size, source=found.source, detail=detail)

@@ -76,9 +76,11 @@ class _Account:
         self.allocated = _plus(self.allocated, use.cores, seconds)
         self.idle = _plus(self.idle, use.idle, seconds)
         if use.cores is None:
-            self.notes.add("which of its devices' cores it has is not known: other jobs hold them")
+            self.notes.add("how many cores it has is not known")
         elif use.idle is None:
-            self.notes.add("idle cores are not known: no utilisation, or devices that others use")
+            self.notes.add(
+                "idle cores are not known: no utilisation, or devices that other jobs hold too"
+            )
 
 
 def _plus(total: float | None, cores: int | None, seconds: float) -> float | None:

@@ -78,6 +78,8 @@ class HolderReader:
         for pid, before in list(holdings.items()):
             now, fixed = self.stat(pid), self._fixed.get(pid)
             same = now is None or fixed is None or fixed.start == now.start
+            if not same:
+                self._moved.pop(pid, None)
             holding = before if same else look_again(pid)
             if now is not None and holding is not None:
                 found.append(self._holder(pid, now, holding, uptime))
@@ -127,7 +129,7 @@ class HolderReader:
         """All of it; what an ending process no longer shows stays as it was."""
         unknown: list[str] = []
         status = parse.status(self._bytes(f"proc/{pid}/status", 8192, unknown))
-        words = parse.arguments(self._bytes(f"proc/{pid}/cmdline", COMMAND_BYTES, unknown))
+        words = self._words(pid, unknown)
         raw = self._bytes(f"proc/{pid}/environ", ENVIRON_BYTES, unknown)
         variables = parse.environ(raw, ENVIRONMENT, cut=len(raw) >= ENVIRON_BYTES)
         member = cgroup(self._bytes(f"proc/{pid}/cgroup", 16384, unknown))
@@ -144,7 +146,7 @@ class HolderReader:
             name=now.name,
             parent=now.parent,
             arguments=words,
-            command=parse.command_text(parse.masked(words)),
+            command=parse.command_text(words),
             variables=variables,
             member=member,
             ancestors=self._ancestors(now.parent),
@@ -162,12 +164,17 @@ class HolderReader:
                 above = self.stat(parent)
                 if above is None:
                     break
-                words = parse.arguments(self._bytes(f"proc/{parent}/cmdline", COMMAND_BYTES, []))
+                words = self._words(parent, [])
                 known = (Ancestor(parent, above.start, above.name, words), above.parent)
                 self._above[parent] = known
             found.append(known[0])
             parent = known[1]
         return tuple(found)
+
+    def _words(self, pid: int, unknown: list[str]) -> tuple[str, ...]:
+        """The command line; what looks like a secret in it is not even remembered."""
+        raw = self._bytes(f"proc/{pid}/cmdline", COMMAND_BYTES, unknown)
+        return parse.masked(parse.arguments(raw))
 
     def _schedule(self, pid: int) -> Waiting | None:
         raw = self._try(f"proc/{pid}/schedstat")

@@ -95,7 +95,7 @@ def lines(of: JobReport) -> Iterator[str]:
     yield f"core-hours      {_hours(of.core_hours)}, idle {_hours(of.idle_core_hours)}"
     yield f"HBM peak        {_bytes(of.hbm_peak)}"
     yield f"host memory     {_bytes(of.rss_peak)} at its peak"
-    yield f"EFA             {DASH if of.retransmits is None else of.retransmits} packets sent again"
+    yield f"EFA resent      {DASH if of.retransmits is None else of.retransmits} packets"
     for one in of.sightings:
         when = f"{instant(one.first)} to {instant(one.last)}"
         yield f"finding         {one.finding.id}: {one.finding.message} ({when})"

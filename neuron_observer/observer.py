@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from neuron_observer.clock import Clock
-    from neuron_observer.collectors.jobs import JobCollector
+    from neuron_observer.collectors.jobs import JobReader
     from neuron_observer.collectors.kmsg import Cursor, OwnReads
     from neuron_observer.collectors.machine import MachineReader
     from neuron_observer.live import LiveReader, MonitorFeed
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 ALL_LANES = ("fast", "normal", "slow", "firmware", "jobs", "expensive")
 _IDENTITY_LANES = ("slow", "firmware")  # names, serial numbers, neighbours
 DEADLINE = 10.0  # seconds that firmware registers may take
+JOBS_DEADLINE, JOBS_PATIENCE = 2.0, 0.1  # seconds that /proc may take: of a command, a daemon
 BLOCKING_DEADLINE = 60.0  # the same on drivers whose reads block
 
 
@@ -75,7 +76,7 @@ class HostReader:
         self._gone = False  # a file that was read is no longer there
         self._known: tuple[Device, ...] | None = None  # until an identity reading may differ
         self.live = self._live()
-        self.jobs = self._job_collector()
+        self.jobs = self._job_reader()
         self._look_around()
 
     def _live(self) -> LiveReader | None:
@@ -91,12 +92,13 @@ class HostReader:
 
         return LiveReader(host, clock, options.monitor, kernel if options.kernel_log else None)
 
-    def _job_collector(self) -> JobCollector | None:
+    def _job_reader(self) -> JobReader | None:
         if not self.options.jobs:
             return None
-        from neuron_observer.collectors.jobs import JobCollector  # noqa: PLC0415 - a glance needs none
+        from neuron_observer.collectors.jobs import JobReader  # noqa: PLC0415 - a glance needs none
 
-        return JobCollector(self.host, self.clock, self.options.job_mapping)
+        fenced = isinstance(self.host, DirectoryFs)
+        return JobReader(self.host, self.clock, self.options.job_mapping, fenced=fenced)
 
     def _look_around(self) -> None:
         """Read the topology and make the collectors for it."""
@@ -160,7 +162,8 @@ class HostReader:
         if self.jobs:
             devices = self._devices(tuple(self._batches.values()))
             monitor = self.live.monitor if self.live else None
-            self._events += self.jobs.poll(devices, monitor.sample if monitor else None)
+            patience = JOBS_DEADLINE if self.options.wait_for_firmware else JOBS_PATIENCE
+            self._events += self.jobs.poll(devices, monitor.sample if monitor else None, patience)
         return []
 
     def _read_firmware(self) -> list[Batch]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import errno
+from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
 
 from neuron_observer.clock import ManualClock
-from neuron_observer.collectors.jobs import ENDED_AFTER, JobCollector
+from neuron_observer.collectors.jobs import ENDED_AFTER, LATE, JobCollector, JobReader
 from neuron_observer.collectors.monitor import MonitorCounts, MonitorSample, MonitorState
 from neuron_observer.model import Core, Device, Pod
 from neuron_observer.parsers.monitor import parse_report
@@ -20,7 +21,8 @@ from tests.hosts import changed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from neuron_observer.model import Event, Job, Rank
+    from neuron_observer.model import Event as Happening
+    from neuron_observer.model import Job, Rank
     from neuron_observer.sources.hostfs import HostFs
 
 TREES = ("proc-torchrun", "proc-slurm", "proc-pods", "proc-vllm", "proc-notebook")
@@ -285,7 +287,7 @@ def test_events_of_a_job(tree: Callable[[str], ListingFs]) -> None:
 
 def _passes(
     collector: JobCollector, host: ListingFs, clock: ManualClock, seconds: float
-) -> list[Event]:
+) -> list[Happening]:
     host.advance()
     clock.advance(seconds)
     return collector.poll(TRN2)
@@ -412,3 +414,36 @@ def test_short_jobs_leave_nothing(tree: Callable[[str], ListingFs]) -> None:
     assert len(collector._known) <= len(collector.jobs) + 1
     assert len(collector._reader._fixed) == len(collector._reader._moved) == 7
     assert len(collector._scanner._queue) <= 2 * collector._scanner.processes
+
+
+def test_a_process_that_cannot_be_read_holds_nobody_up(tree: Callable[[str], ListingFs]) -> None:
+    """Its memory's lock is held in the kernel: the map is shown as it was, then not at all."""
+    clock, stuck = ManualClock(), Event()
+    host = FaultyFs(tree("proc-torchrun"))
+    reader = JobReader(host, clock, fenced=True)
+    assert reader.poll(TRN2, None, 5.0)
+    before = reader.jobs
+    host.host = with_rank(tree("proc-torchrun"), 9000, 4999.0, "new")
+    host.faults["proc/9000/environ"] = Fault(block=stuck)
+    clock.advance(2.0)
+    assert reader.poll(TRN2, None, 0.01) == []
+    assert reader.jobs == before
+    clock.advance(LATE)
+    with pytest.raises(TimeoutError, match="did not let itself be read for 6 s"):
+        reader.poll(TRN2, None, 0.01)
+    assert (reader.jobs, reader.scan) == ((), None)
+    stuck.set()
+    assert reader._background is not None
+    assert reader._background._done.wait(5.0)
+    reader.poll(TRN2, None, 5.0)
+    assert reader.scan is not None
+    assert any(job.run_id == "new" for job in reader.jobs)
+
+
+def test_a_fenced_error_is_told(tree: Callable[[str], ListingFs]) -> None:
+    """An error behind the fence is one before it."""
+    host = FaultyFs(tree("proc-torchrun"), {"proc": Fault(error=errno.EIO)})
+    reader = JobReader(host, ManualClock(), fenced=True)
+    with pytest.raises(OSError, match="Input/output"):
+        reader.poll(TRN2, None, 5.0)
+    assert reader.scan is None

@@ -9,13 +9,12 @@ from neuron_observer.observer import ALL_LANES
 from neuron_observer.sources.hostfs import DirectoryFs
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     from neuron_observer.model import Snapshot
     from neuron_observer.observer import HostReader
 
 ONE_SHOT_GAP = 0.3  # seconds between the two reads
-WATCHED = tuple(lane for lane in ALL_LANES if lane != "expensive")  # by a command that stays
 _MOVING = ("fast", "normal", "jobs", "expensive")
 
 
@@ -27,15 +26,15 @@ def read_once(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> Snapsho
     """
     first = reader.poll(lanes, derived=False)
     if not _let_time_pass(reader):
-        return first._replace(batches=(*first.batches, derive(None, first)))
+        return first._replace(batches=(*first.batches, *derive(None, first)))
     second = reader.poll([lane for lane in lanes if lane in _MOVING])
     broken = tuple(run for run in first.runs if not run.ok)
     return second._replace(events=first.events + second.events, runs=broken + second.runs)
 
 
-def _let_time_pass(reader: HostReader, seconds: float = ONE_SHOT_GAP) -> bool:
+def _let_time_pass(reader: HostReader) -> bool:
     """Wait between two reads, or go on to a recording's next pass; False if it has none."""
-    gap: float | None = seconds
+    gap: float | None = ONE_SHOT_GAP
     if not isinstance(reader.host, DirectoryFs):
         from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
 
@@ -46,14 +45,3 @@ def _let_time_pass(reader: HostReader, seconds: float = ONE_SHOT_GAP) -> bool:
         return False
     reader.clock.wait(gap)
     return True
-
-
-def watch(reader: HostReader, seconds: float, period: float) -> Iterator[Snapshot]:
-    """A snapshot each `period` for `seconds`; of a recording one a pass, until it ends."""
-    snapshot = reader.poll(WATCHED)
-    begin = snapshot.monotonic
-    yield snapshot
-    lanes = [lane for lane in WATCHED if lane in _MOVING]
-    while snapshot.monotonic - begin < seconds and _let_time_pass(reader, period):
-        snapshot = reader.poll(lanes)
-        yield snapshot

@@ -372,7 +372,7 @@ def test_an_instant_keeps_its_milliseconds(milliseconds: int) -> None:
 
 def test_a_snapshot_holds_its_jobs(tree: Callable[[str], ListingFs], clock: ManualClock) -> None:
     """The same rows as in the document of jobs, and what they rest on."""
-    snapshot = HostReader(tree("proc-pods"), clock).poll(("jobs",))
+    snapshot = HostReader(tree("proc/pods"), clock).poll(("jobs",))
     whole = contract.snapshot_document(Frame(snapshot, (), Health(Verdict.UNKNOWN, "")))
     alone = contract.jobs_document(snapshot)
     assert json.loads(json.dumps(whole["jobs"])) == json.loads(json.dumps(alone["jobs"]))

@@ -317,7 +317,7 @@ def test_jobs_come_with_their_own_lane(
     tree: Callable[[str], ListingFs], clock: ManualClock
 ) -> None:
     """Read when due, kept in between, with the cores of the devices that were found."""
-    host = overlay(tree("trn2.3xlarge-2.30.2-busy"), tree("proc-torchrun"))
+    host = overlay(tree("trn2.3xlarge-2.30.2-busy"), tree("proc/torchrun"))
     reader = HostReader(host, clock)
     assert reader.poll(("fast",)).job_scan is None
     snapshot = reader.poll(("slow", "firmware", "jobs"))
@@ -333,7 +333,7 @@ def test_jobs_that_cannot_be_read_cost_only_themselves(
     tree: Callable[[str], ListingFs], clock: ManualClock
 ) -> None:
     """The run says why, the jobs are not known, and all else is read."""
-    whole = overlay(tree("trn2.3xlarge-2.30.2-busy"), tree("proc-torchrun"))
+    whole = overlay(tree("trn2.3xlarge-2.30.2-busy"), tree("proc/torchrun"))
     host = FaultyFs(whole)
     reader = HostReader(host, clock)
     reader.poll()
@@ -348,7 +348,7 @@ def test_jobs_that_cannot_be_read_cost_only_themselves(
 
 def test_jobs_can_be_left_out(tree: Callable[[str], ListingFs], clock: ManualClock) -> None:
     """A glance at the devices looks at no process."""
-    reader = HostReader(tree("proc-torchrun"), clock, Options(jobs=False))
+    reader = HostReader(tree("proc/torchrun"), clock, Options(jobs=False))
     snapshot = reader.poll()
     assert (snapshot.jobs, snapshot.job_scan) == ((), None)
     assert "jobs" not in {run.collector for run in snapshot.runs}

@@ -15,15 +15,20 @@ from neuron_observer.jobs.documents import report_document
 from neuron_observer.jobs.ownership import ranges
 from neuron_observer.jobs.report import JobTally
 from neuron_observer.model import Frame
-from neuron_observer.oneshot import watch
+from neuron_observer.observer import ALL_LANES
+from neuron_observer.sources.listing import ListingFs
 from neuron_observer.text import DASH, bytes_text, printable, seconds_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from neuron_observer.jobs.report import JobReport
+    from neuron_observer.model import Snapshot
+    from neuron_observer.observer import HostReader
 
 PERIOD = 2.0  # seconds
+_LANES = tuple(lane for lane in ALL_LANES if lane != "expensive")
+_MOVING = ("fast", "normal", "jobs")
 
 
 @click.group()
@@ -67,6 +72,27 @@ def report(
         click.echo(json.dumps(report_document(found), indent=1))
     else:
         click.echo("\n".join(printable(line) for line in lines(found)))
+
+
+def watch(reader: HostReader, seconds: float, period: float = PERIOD) -> Iterator[Snapshot]:
+    """A snapshot each `period` for `seconds`; of a recording one a pass, until it ends."""
+    snapshot = reader.poll(_LANES)
+    begin = snapshot.monotonic
+    yield snapshot
+    while snapshot.monotonic - begin < seconds and _let_time_pass(reader, period):
+        snapshot = reader.poll(_MOVING)
+        yield snapshot
+
+
+def _let_time_pass(reader: HostReader, seconds: float) -> bool:
+    gap: float | None = seconds
+    if isinstance(reader.host, ListingFs):
+        gap = reader.host.until_next
+        reader.host.advance()
+    if gap is None:
+        return False
+    reader.clock.wait(gap)
+    return True
 
 
 def _find(tally: JobTally, wanted: str) -> JobReport:

@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from neuron_observer.cli.job import watch
+from neuron_observer.clock import ManualClock
 from neuron_observer.errors import InputError
+from neuron_observer.observer import HostReader
+from neuron_observer.sources.hostfs import DirectoryFs
 from tests.conftest import tree_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
+    from neuron_observer.sources.listing import ListingFs
     from tests.cli.conftest import Result
 
-ROOT = ("--host-root", str(tree_file("proc-torchrun")))
+ROOT = ("--host-root", str(tree_file("proc/torchrun")))
 
 
 def test_report_of_a_recording(call: Callable[..., Result]) -> None:
@@ -47,7 +53,7 @@ def test_a_job_by_its_id_its_beginning_or_its_run(name: str, call: Callable[...,
 
 def test_a_slurm_job_by_its_number(call: Callable[..., Result]) -> None:
     """A number that squeue shows."""
-    out = call("job", "report", "4242", "--host-root", str(tree_file("proc-slurm"))).out
+    out = call("job", "report", "4242", "--host-root", str(tree_file("proc/slurm"))).out
     assert out.startswith("job slurm4242-")
 
 
@@ -60,3 +66,23 @@ def test_which_job_is_meant_must_be_clear(
         call("job", "report", name, *ROOT)
     assert "llama-7b-81182b" in raised.value.remedy
     assert "llama-old-" in raised.value.remedy
+
+
+@pytest.mark.parametrize(("seconds", "times"), [(0.0, [0]), (2.0, [0, 2]), (5.0, [0, 2, 4, 6])])
+def test_a_live_host(seconds: float, times: list[float], tmp_path: Path) -> None:
+    """One read at once and one each period, until the time has passed."""
+    (tmp_path / "sys").mkdir()
+    clock = ManualClock()
+    reader = HostReader(DirectoryFs(str(tmp_path)), clock)
+    begin = clock.monotonic()
+    found = [snapshot.monotonic - begin for snapshot in watch(reader, seconds, 2.0)]
+    reader.close()
+    assert found == times
+
+
+def test_a_recording_ends_where_it_ends(tree: Callable[[str], ListingFs]) -> None:
+    """Three passes, at their own times, however long was asked for."""
+    reader = HostReader(tree("proc/torchrun"), ManualClock())
+    found = list(watch(reader, 3600.0, 2.0))
+    assert [round(one.monotonic - found[0].monotonic) for one in found] == [0, 2, 20]
+    assert [len(one.jobs) for one in found] == [3, 3, 2]

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 GOLDEN = Path(__file__).parent.parent / "golden"
 # the devices on which each tree's processes run
 ON = {
-    "proc-torchrun": "trn2.3xlarge-2.30.2-busy",
-    "proc-slurm": "trn1.32xlarge-2.24.7-busy",
-    "proc-pods": "trn2.48xlarge-2.30.2-busy",
-    "proc-vllm": "trn2.48xlarge-2.30.2-busy",
-    "proc-notebook": "trn1.32xlarge-2.24.7-busy",
+    "proc/torchrun": "trn2.3xlarge-2.30.2-busy",
+    "proc/slurm": "trn1.32xlarge-2.24.7-busy",
+    "proc/pods": "trn2.48xlarge-2.30.2-busy",
+    "proc/vllm": "trn2.48xlarge-2.30.2-busy",
+    "proc/notebook": "trn1.32xlarge-2.24.7-busy",
 }
 WORKER = """
 import os, sys
@@ -46,17 +46,17 @@ sys.stdin.read()
 @pytest.mark.parametrize("name", ON)
 def test_tree(name: str, tree: Callable[[str], ListingFs], clock: ManualClock) -> None:
     """The whole map of each host, with the devices below it, as reviewed."""
-    mapping = "/var/run/jobmap" if name == "proc-slurm" else None
+    mapping = "/var/run/jobmap" if name == "proc/slurm" else None
     host = overlay(tree(ON[name]), tree(name))
     reader = HostReader(host, clock, Options(job_mapping=mapping))
     text = "\n".join(lines(reader.poll(("slow", "firmware", "jobs")))) + "\n"
-    assert text == (GOLDEN / f"jobs-{name.removeprefix('proc-')}.txt").read_text("utf-8")
+    assert text == (GOLDEN / f"jobs-{name.removeprefix('proc/')}.txt").read_text("utf-8")
 
 
 def test_json(call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
     """The document: jobs, ranks, cores with their source, and what the map rests on."""
     monkeypatch.setenv(JOB_MAPPING, "/var/run/jobmap")
-    found = call("jobs", "--format", "json", "--host-root", str(tree_file("proc-slurm")))
+    found = call("jobs", "--format", "json", "--host-root", str(tree_file("proc/slurm")))
     document = json.loads(found.out)
     assert document["schema"] == "neuron-observer/jobs/1"
     jobs = {job["slurm_job"]: job for job in document["jobs"] if job["kind"] != "monitor"}
@@ -94,7 +94,7 @@ def test_an_allocated_device_without_a_process(
     tree: Callable[[str], ListingFs], clock: ManualClock
 ) -> None:
     """The scheduler gave it to a job, and nobody has it open."""
-    host = without(tree("proc-slurm"), *(f"proc/{pid}" for pid in (7010, 7011, 7050, 7110, 7111)))
+    host = without(tree("proc/slurm"), *(f"proc/{pid}" for pid in (7010, 7011, 7050, 7110, 7111)))
     reader = HostReader(host, clock, Options(job_mapping="/var/run/jobmap"))
     text = list(lines(reader.poll(("jobs",))))
     assert "neuron8: job 4243, 4299 by the scheduler, no process holds it" in text

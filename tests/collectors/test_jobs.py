@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Job, Rank
     from neuron_observer.sources.hostfs import HostFs
 
-TREES = ("proc-torchrun", "proc-slurm", "proc-pods", "proc-vllm", "proc-notebook")
+TREES = ("proc/torchrun", "proc/slurm", "proc/pods", "proc/vllm", "proc/notebook")
 
 
 def devices(name: str, number: int, cores: int) -> tuple[Device, ...]:
@@ -56,7 +56,7 @@ def cores_by_rank(job: Job) -> dict[int | None, tuple[int, ...]]:
 
 def test_torchrun(tree: Callable[[str], ListingFs]) -> None:
     """Four ranks on one Trainium2, the rank that an earlier run left, and neuron-monitor."""
-    collector = JobCollector(tree("proc-torchrun"), ManualClock())
+    collector = JobCollector(tree("proc/torchrun"), ManualClock())
     collector.poll(devices("Trainium2", 1, 8))
     kinds = {job.kind: job for job in collector.jobs}
     assert set(kinds) == {"training", "leftover", "monitor"}
@@ -72,7 +72,7 @@ def test_torchrun(tree: Callable[[str], ListingFs]) -> None:
 
 def test_a_process_of_torchrun(tree: Callable[[str], ListingFs]) -> None:
     """What is told of one process, in seconds and bytes; secrets are not."""
-    jobs = JobCollector(tree("proc-torchrun"), ManualClock())
+    jobs = JobCollector(tree("proc/torchrun"), ManualClock())
     jobs.poll(TRN2)
     process = _first_rank(jobs).process
     assert (process.pid, process.state, process.threads) == (4110, "R", 97)
@@ -97,7 +97,7 @@ def test_no_other_variable_is_kept(name: str, tree: Callable[[str], ListingFs]) 
 
 def test_rates_need_two_reads(tree: Callable[[str], ListingFs]) -> None:
     """Processors busy and share of waiting between two polls; unknown at the first."""
-    host, clock = tree("proc-torchrun"), ManualClock()
+    host, clock = tree("proc/torchrun"), ManualClock()
     collector = JobCollector(host, clock)
     collector.poll(TRN2)
     assert _first_rank(collector).process.processors is None
@@ -115,7 +115,7 @@ def _first_rank(collector: JobCollector) -> Rank:
 
 def test_slurm(tree: Callable[[str], ListingFs]) -> None:
     """Two steps by cgroup v1 and v2; torchrun below a batch step takes its Slurm job along."""
-    jobs = jobs_of(tree("proc-slurm"), TRN1, "/var/run/jobmap")
+    jobs = jobs_of(tree("proc/slurm"), TRN1, "/var/run/jobmap")
     step = jobs["bert_xla.py"]
     assert (step.slurm_job, step.slurm_step, step.launcher) == ("4242", "0", "slurm")
     assert (step.kind, step.world_size) == ("xla", 2)
@@ -131,7 +131,7 @@ def test_slurm(tree: Callable[[str], ListingFs]) -> None:
 
 def test_the_mapping_folder_of_a_scheduler(tree: Callable[[str], ListingFs]) -> None:
     """A file a device, a job id a line; other names are none, an empty file holds no job."""
-    collector = JobCollector(tree("proc-slurm"), ManualClock(), "/var/run/jobmap")
+    collector = JobCollector(tree("proc/slurm"), ManualClock(), "/var/run/jobmap")
     collector.poll(TRN1)
     assert collector.scan is not None
     assert collector.scan.mapped == ((0, ("4242",)), (8, ("4243", "4299")), (15, ()))
@@ -143,7 +143,7 @@ def test_the_mapping_folder_of_a_scheduler(tree: Callable[[str], ListingFs]) -> 
 
 def test_a_mapping_folder_that_is_not_there_is_told(tree: Callable[[str], ListingFs]) -> None:
     """A wrong path would look like a node without jobs."""
-    collector = JobCollector(tree("proc-slurm"), ManualClock(), "/nowhere")
+    collector = JobCollector(tree("proc/slurm"), ManualClock(), "/nowhere")
     collector.poll(TRN1)
     assert collector.scan is not None
     assert "/nowhere: no file of a device in the job mapping folder" in collector.scan.notes
@@ -151,7 +151,7 @@ def test_a_mapping_folder_that_is_not_there_is_told(tree: Callable[[str], Listin
 
 def test_pods(tree: Callable[[str], ListingFs]) -> None:
     """Devices by their minor numbers, pods by cgroup v2 and v1, cores of a container not taken."""
-    jobs = jobs_of(tree("proc-pods"))
+    jobs = jobs_of(tree("proc/pods"))
     training = jobs["train.py"].ranks[0]
     assert training.process.devices == (5,)
     assert training.process.pod == Pod(
@@ -170,14 +170,14 @@ def test_pods(tree: Callable[[str], ListingFs]) -> None:
 
 def test_an_environment_that_may_not_be_read_is_unknown(tree: Callable[[str], ListingFs]) -> None:
     """EACCES is not a process without variables."""
-    rank = jobs_of(tree("proc-pods"))["infer.py"].ranks[0]
+    rank = jobs_of(tree("proc/pods"))["infer.py"].ranks[0]
     assert rank.process.unknown == ("environ: Permission denied",)
     assert rank.cores.detail == "its environment could not be read"
 
 
 def test_hook_and_process_find_each_other(tree: Callable[[str], ListingFs]) -> None:
     """By the pid in the process's own namespace; files without process are told."""
-    collector = JobCollector(tree("proc-pods"), ManualClock())
+    collector = JobCollector(tree("proc/pods"), ManualClock())
     collector.poll(TRN2)
     hooks = {job.name: job.ranks[0].process.hook for job in collector.jobs}
     assert hooks == {"train.py": True, "serve.py": False, "infer.py": False}
@@ -187,7 +187,7 @@ def test_hook_and_process_find_each_other(tree: Callable[[str], ListingFs]) -> N
 
 def test_vllm(tree: Callable[[str], ListingFs]) -> None:
     """The tensor-parallel group of a server is one job; one worker's main thread has ended."""
-    jobs = jobs_of(tree("proc-vllm"))
+    jobs = jobs_of(tree("proc/vllm"))
     assert list(jobs) == ["vllm"]
     job = jobs["vllm"]
     assert (job.kind, job.name) == ("server", "vllm meta-llama/Llama-3.1-70B")
@@ -199,13 +199,13 @@ def test_vllm(tree: Callable[[str], ListingFs]) -> None:
 
 def test_titles_over_environments_are_unknown(tree: Callable[[str], ListingFs]) -> None:
     """Setproctitle may write over the environment: then nothing is known of it."""
-    rank = jobs_of(tree("proc-vllm"))["vllm"].ranks[0]
+    rank = jobs_of(tree("proc/vllm"))["vllm"].ranks[0]
     assert rank.process.unknown == ("environ: empty, written over or too long",)
 
 
 def test_notebooks(tree: Callable[[str], ListingFs]) -> None:
     """Each kernel is a job of its own; a file named as a device is none."""
-    collector = JobCollector(tree("proc-notebook"), ManualClock())
+    collector = JobCollector(tree("proc/notebook"), ManualClock())
     collector.poll(TRN1)
     found = [(job.kind, job.devices, job.ranks[0].process.pid) for job in collector.jobs]
     assert sorted(found) == [
@@ -219,7 +219,7 @@ def test_notebooks(tree: Callable[[str], ListingFs]) -> None:
 
 def test_a_user_without_a_name_stays_a_number(tree: Callable[[str], ListingFs]) -> None:
     """Only the host's passwd is asked."""
-    process = jobs_of(tree("proc-notebook"), TRN1)["x.py"].ranks[0].process
+    process = jobs_of(tree("proc/notebook"), TRN1)["x.py"].ranks[0].process
     assert (process.uid, process.user) == (1002, None)
 
 
@@ -232,13 +232,13 @@ def test_the_scan_says_what_it_rests_on(name: str, tree: Callable[[str], Listing
     assert scan is not None
     assert scan.holders == sum(len(job.ranks) for job in collector.jobs)
     assert scan.processes >= scan.holders + 3
-    assert scan.denied == (1 if name == "proc-torchrun" else 0)
-    assert bool(scan.notes) == (name == "proc-torchrun")
+    assert scan.denied == (1 if name == "proc/torchrun" else 0)
+    assert bool(scan.notes) == (name == "proc/torchrun")
 
 
 def test_a_container_s_proc_is_told(tree: Callable[[str], ListingFs]) -> None:
     """Without kthreadd this is no whole host: an empty map would mean little."""
-    collector = JobCollector(changed(tree("proc-vllm"), comm=b"sh\n"), ManualClock())
+    collector = JobCollector(changed(tree("proc/vllm"), comm=b"sh\n"), ManualClock())
     collector.poll(TRN2)
     assert collector.scan is not None
     assert any("not the whole host's" in note for note in collector.scan.notes)
@@ -257,7 +257,7 @@ def test_a_proc_that_cannot_be_listed_is_an_error_and_leaves_nothing_old(
     tree: Callable[[str], ListingFs],
 ) -> None:
     """What was known is not shown as if it were true now."""
-    host = FaultyFs(tree("proc-vllm"))
+    host = FaultyFs(tree("proc/vllm"))
     collector = JobCollector(host, ManualClock())
     collector.poll(TRN2)
     assert collector.jobs
@@ -269,7 +269,7 @@ def test_a_proc_that_cannot_be_listed_is_an_error_and_leaves_nothing_old(
 
 def test_events_of_a_job(tree: Callable[[str], ListingFs]) -> None:
     """Found at first, since it began before us; ended when it was gone for ten seconds."""
-    host, clock = tree("proc-torchrun"), ManualClock()
+    host, clock = tree("proc/torchrun"), ManualClock()
     collector = JobCollector(host, clock)
     first = collector.poll(TRN2)
     assert {event.kind for event in first} == {"job_found"}
@@ -311,10 +311,10 @@ def with_rank(tree: ListingFs, pid: int, start: float, run: str) -> ListingFs:
 def test_a_job_that_begins_while_we_watch_has_started(tree: Callable[[str], ListingFs]) -> None:
     """Its event carries the time at which its first process began."""
     clock = ManualClock()
-    host = FaultyFs(tree("proc-torchrun"))
+    host = FaultyFs(tree("proc/torchrun"))
     collector = JobCollector(host, clock)
     collector.poll(TRN2)
-    host.host = with_rank(tree("proc-torchrun"), 9000, 5001.0, "new-run")
+    host.host = with_rank(tree("proc/torchrun"), 9000, 5001.0, "new-run")
     clock.advance(2.0)
     (event,) = collector.poll(TRN2)
     assert event.kind == "job_started"
@@ -325,11 +325,11 @@ def test_a_job_that_begins_while_we_watch_has_started(tree: Callable[[str], List
 def test_a_recycled_pid_is_another_process(tree: Callable[[str], ListingFs]) -> None:
     """The same pid with another start time: the old job ends there, nothing is mixed."""
     clock = ManualClock()
-    host = FaultyFs(with_rank(tree("proc-torchrun"), 9000, 4000.0, "first"))
+    host = FaultyFs(with_rank(tree("proc/torchrun"), 9000, 4000.0, "first"))
     collector = JobCollector(host, clock)
     collector.poll(TRN2)
     assert any(job.run_id == "first" for job in collector.jobs)
-    host.host = with_rank(tree("proc-torchrun"), 9000, 4999.0, "second")
+    host.host = with_rank(tree("proc/torchrun"), 9000, 4999.0, "second")
     clock.advance(2.0)
     collector.poll(TRN2)
     runs = {job.run_id: job for job in collector.jobs}
@@ -341,7 +341,7 @@ def test_a_recycled_pid_is_another_process(tree: Callable[[str], ListingFs]) -> 
 def test_a_recycled_pid_without_a_device_is_no_holder(tree: Callable[[str], ListingFs]) -> None:
     """The descriptor's number may even hold something else that looks the same for a moment."""
     clock = ManualClock()
-    host = FaultyFs(tree("proc-torchrun"))
+    host = FaultyFs(tree("proc/torchrun"))
     collector = JobCollector(host, clock)
     collector.poll(TRN2)
     host.faults["proc/4110/fd"] = Fault(hidden=True)
@@ -356,7 +356,7 @@ def test_what_an_ending_process_no_longer_shows_stays_known(
 ) -> None:
     """A zombie has no environment and no command line left, but it was rank 0."""
     clock = ManualClock()
-    host = FaultyFs(tree("proc-torchrun"))
+    host = FaultyFs(tree("proc/torchrun"))
     collector = JobCollector(host, clock)
     collector.poll(TRN2)
     stat = host.read("proc/4110/stat").replace(b" R 4100 ", b" D 1 ")
@@ -375,7 +375,7 @@ def test_one_file_that_fails_costs_no_other_process(
     leaf: str, error: int, tree: Callable[[str], ListingFs]
 ) -> None:
     """A process that vanishes in mid-read is not there, or has something unknown."""
-    host = FaultyFs(tree("proc-torchrun"), {f"proc/4111/{leaf}": Fault(error=error)})
+    host = FaultyFs(tree("proc/torchrun"), {f"proc/4111/{leaf}": Fault(error=error)})
     collector = JobCollector(host, ManualClock())
     collector.poll(TRN2)
     pids = {rank.process.pid for job in collector.jobs for rank in job.ranks}
@@ -394,7 +394,7 @@ def test_cores_by_the_report_of_neuron_monitor(tree: Callable[[str], ListingFs])
     )
     assert isinstance(report, MonitorReport)
     sample = MonitorSample(MonitorState.BUSY, 0.0, report, (), {}, MonitorCounts(), "")
-    collector = JobCollector(tree("proc-torchrun"), ManualClock())
+    collector = JobCollector(tree("proc/torchrun"), ManualClock())
     collector.poll(devices("Trainium2", 1, 8), sample)
     job = next(job for job in collector.jobs if job.kind == "training")
     assert cores_by_rank(job) == {0: (0,), 1: (1,), 2: (3,), 3: (3,)}
@@ -404,9 +404,9 @@ def test_cores_by_the_report_of_neuron_monitor(tree: Callable[[str], ListingFs])
 def test_short_jobs_leave_nothing(tree: Callable[[str], ListingFs]) -> None:
     """What is remembered is of the processes that are there (case E26)."""
     clock = ManualClock()
-    host = FaultyFs(tree("proc-torchrun"))
+    host = FaultyFs(tree("proc/torchrun"))
     collector = JobCollector(host, clock)
-    base = tree("proc-torchrun")
+    base = tree("proc/torchrun")
     for number in range(200):
         host.host = with_rank(base, 10_000 + number, 4000.0 + number, f"run-{number}")
         clock.advance(60.0)
@@ -419,11 +419,11 @@ def test_short_jobs_leave_nothing(tree: Callable[[str], ListingFs]) -> None:
 def test_a_process_that_cannot_be_read_holds_nobody_up(tree: Callable[[str], ListingFs]) -> None:
     """Its memory's lock is held in the kernel: the map is shown as it was, then not at all."""
     clock, stuck = ManualClock(), Event()
-    host = FaultyFs(tree("proc-torchrun"))
+    host = FaultyFs(tree("proc/torchrun"))
     reader = JobReader(host, clock, fenced=True)
     assert reader.poll(TRN2, None, 5.0)
     before = reader.jobs
-    host.host = with_rank(tree("proc-torchrun"), 9000, 4999.0, "new")
+    host.host = with_rank(tree("proc/torchrun"), 9000, 4999.0, "new")
     host.faults["proc/9000/environ"] = Fault(block=stuck)
     clock.advance(2.0)
     assert reader.poll(TRN2, None, 0.01) == []
@@ -442,7 +442,7 @@ def test_a_process_that_cannot_be_read_holds_nobody_up(tree: Callable[[str], Lis
 
 def test_a_fenced_error_is_told(tree: Callable[[str], ListingFs]) -> None:
     """An error behind the fence is one before it."""
-    host = FaultyFs(tree("proc-torchrun"), {"proc": Fault(error=errno.EIO)})
+    host = FaultyFs(tree("proc/torchrun"), {"proc": Fault(error=errno.EIO)})
     reader = JobReader(host, ManualClock(), fenced=True)
     with pytest.raises(OSError, match="Input/output"):
         reader.poll(TRN2, None, 5.0)

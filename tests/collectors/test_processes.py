@@ -244,7 +244,7 @@ def test_no_proc_is_no_process() -> None:
 
 def test_descriptors_that_vanish_meanwhile_are_not_there(tree: Callable[[str], ListingFs]) -> None:
     """A process ends while it is looked at."""
-    host = FaultyFs(tree("proc-torchrun"), {"proc/4110/fd": Fault(hidden=True)})
+    host = FaultyFs(tree("proc/torchrun"), {"proc/4110/fd": Fault(hidden=True)})
     assert 4110 not in ProcessScanner(host, ManualClock()).scan()
 
 

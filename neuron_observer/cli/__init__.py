@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "job": ("neuron_observer.cli.job", "`job report`: what a job had of its machine."),
     "jobs": ("neuron_observer.cli.jobs", "Who uses the devices: jobs, ranks, cores."),
     "metrics": ("neuron_observer.cli.metrics", "The catalogue, and what this host provides."),
+    "simulate": ("neuron_observer.cli.simulate", "Write a simulated host, and keep it moving."),
     "snapshot": ("neuron_observer.cli.snapshot", "Everything that can be read of this host, once."),
     "stragglers": (
         "neuron_observer.cli.stragglers",

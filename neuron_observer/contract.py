@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from neuron_observer.jobs.impact import impact
 from neuron_observer.model import NODE, Missing, Place
 
 if TYPE_CHECKING:
@@ -234,8 +235,15 @@ def snapshot_document(frame: Frame, *, sources: bool = False) -> dict[str, Any]:
             for run in snapshot.runs
         ],
         "health": health(frame.health),
-        "findings": [finding(item) for item in frame.findings],
+        "findings": [
+            {**finding(item), "impact": _impact(item, snapshot)} for item in frame.findings
+        ],
     }
+
+
+def _impact(of: Finding, snapshot: Snapshot) -> str | None:
+    """Which job and ranks it hits; null where jobs are not known."""
+    return None if snapshot.job_scan is None else impact(of.entity, snapshot.jobs)
 
 
 def _rank(of: Rank) -> dict[str, Any]:

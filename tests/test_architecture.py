@@ -64,6 +64,7 @@ WRITERS = {"recording", "store", "sim"}
 # a reader reads lines on request
 SAME_FLOOR = {
     ("feed", "model"),
+    ("contract", "jobs"),
     ("jobs", "contract"),
     ("jobs", "parsers"),
     ("jobs", "readings"),

@@ -280,7 +280,7 @@ def test_the_snapshot_document() -> None:
             },
         ],
         "health": contract.health(health),
-        "findings": [FINDING_DOCUMENT],
+        "findings": [{**FINDING_DOCUMENT, "impact": None}],  # nobody looked for jobs
     }
     assert {name: document[name] for name in expected} == expected
 
@@ -381,3 +381,23 @@ def test_a_snapshot_holds_its_jobs(tree: Callable[[str], ListingFs], clock: Manu
     pod = alone["jobs"][0]["ranks"][0]["process"]["pod"]
     assert pod["name"] == "llama-worker-0"
     assert alone["jobs"][0]["started"].endswith("Z")
+
+
+def test_a_finding_of_a_snapshot_says_whom_it_hits(
+    tree: Callable[[str], ListingFs], clock: ManualClock
+) -> None:
+    """The job and its ranks; null where nobody could look for jobs."""
+    snapshot = HostReader(tree("proc/pods"), clock).poll(("jobs",))
+    found = Finding(
+        "sram",
+        Entity("device", device=5),
+        Severity.CRITICAL,
+        Confidence.CONFIRMED,
+        Action.NONE,
+        "x",
+    )
+    frame = Frame(snapshot, (found,), Health(Verdict.UNKNOWN, ""))
+    (document,) = contract.snapshot_document(frame)["findings"]
+    assert document["impact"] == f"job {snapshot.jobs[0].id} (training, train.py): rank 0 of 2"
+    unknown = frame._replace(snapshot=snapshot._replace(jobs=(), job_scan=None))
+    assert contract.snapshot_document(unknown)["findings"][0]["impact"] is None

@@ -162,3 +162,15 @@ def orphan_reason(variables: Mapping[str, str] | None, parent_name: str | None) 
     if name in REAPERS or name.startswith("containerd-shim"):
         return f"its launcher has ended; it was adopted by {name}"
     return ""
+
+
+def markdown() -> str:
+    """The table of kinds for docs/jobs.md."""
+    heads = ["| kind | sign | on | matches |", "|---|---|---|---|"]
+    return "\n".join([*heads, *map(_row, RULES)])
+
+
+def _row(rule: KindRule) -> str:
+    pattern = rule.pattern.replace("|", "\\|")
+    chips = ", ".join(sorted(rule.chips)) or "all"
+    return f"| {rule.kind} | {rule.why} | {chips} | {rule.where} `{pattern}` |"

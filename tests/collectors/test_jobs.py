@@ -447,3 +447,23 @@ def test_a_fenced_error_is_told(tree: Callable[[str], ListingFs]) -> None:
     with pytest.raises(OSError, match="Input/output"):
         reader.poll(TRN2, None, 5.0)
     assert reader.scan is None
+
+
+def test_a_hostile_process_harms_nothing(tree: Callable[[str], ListingFs]) -> None:
+    """A megabyte of control characters as command line, name and environment of one rank."""
+    noise = b"\x1b[2J\r\n\x07\xff" * 130_000
+    stat = tree("proc/torchrun").read("proc/4110/stat").replace(b"(python3)", b"(\x1b[2J) R 1 ()")
+    faults = {"cmdline": noise, "environ": noise, "cgroup": noise, "stat": stat}
+    host = FaultyFs(
+        tree("proc/torchrun"),
+        {f"proc/4110/{leaf}": Fault(contents=iter([raw])) for leaf, raw in faults.items()},
+    )
+    collector = JobCollector(host, ManualClock())
+    collector.poll(TRN2)
+    process = next(
+        rank.process for job in collector.jobs for rank in job.ranks if rank.process.pid == 4110
+    )
+    assert process.state == "R"
+    assert all(text.isprintable() for text in (process.name, process.command, process.cgroup or ""))
+    assert len(process.command) <= 200
+    assert process.unknown == ("environ: empty, written over or too long",)

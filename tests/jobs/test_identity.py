@@ -129,3 +129,13 @@ def test_an_id_can_be_typed(run: str, slurm: str) -> None:
     found = key_of(holder(variables=variables), "training", {}).id
     assert len(found) <= 39
     assert all(c.isascii() and (c.isalnum() or c in "-._") for c in found)
+
+
+def test_workers_with_the_same_tag_are_told_by_their_pids() -> None:
+    """Case E03: four serving workers, one NEURON_PROCESS_TAG; a tag tells no jobs apart."""
+    tag = {"NEURON_PROCESS_TAG": "1"}
+    workers = [holder(pid, (0,), "python3 serve.py", tag) for pid in (20843, 21050, 21411, 21741)]
+    jobs = group(workers, Around())
+    assert len({job.id for job in jobs}) == 4
+    assert sorted(job.ranks[0].process.pid for job in jobs) == [20843, 21050, 21411, 21741]
+    assert {job.tag for job in jobs} == {"1"}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuron_observer.jobs.kinds import RULES, Signs, kind_of, orphan_reason, signs
+from neuron_observer.jobs.kinds import RULES, Signs, kind_of, markdown, orphan_reason, signs
 
 PYTHON = "/opt/venv/bin/python3.10"
 COMMANDS = [
@@ -108,3 +110,10 @@ def test_others_are_not_left_over() -> None:
     assert not orphan_reason(None, "systemd")
     assert not orphan_reason({"TORCHELASTIC_RUN_ID": "run"}, "torchrun")
     assert not orphan_reason({"TORCHELASTIC_RUN_ID": "run"}, None)
+
+
+def test_the_page_has_the_table() -> None:
+    """docs/jobs.md prints the rules as they are."""
+    page = (Path(__file__).parents[2] / "docs/jobs.md").read_text(encoding="utf-8")
+    _, _, rest = page.partition("<!-- kinds -->\n")
+    assert rest.partition("\n<!-- end -->")[0] == markdown()

@@ -63,8 +63,10 @@ def _same(one: Holder, other: Holder) -> bool:
 def _kind(holder: Holder, shape: NodeShape) -> tuple[JobKind, str]:
     chips = {name for device in holder.process.devices if (name := shape.chips.get(device))}
     kind, why = kind_of(holder.arguments, holder.variables or (), chips)
-    parent = holder.ancestors[0].name if holder.ancestors else None
-    orphan = orphan_reason(holder.variables, parent)
+    orphan = ""
+    if holder.ancestors:
+        pid, _, name, arguments = holder.ancestors[0]
+        orphan = orphan_reason(holder.variables or (), name, pid, arguments)
     if holder.member.deleted and not orphan:
         orphan = "its pod, container or step is gone"
     return ("leftover", orphan) if orphan else (kind, why)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from neuron_observer.model import JobKind
 
@@ -151,17 +151,26 @@ def _kind_of(
     return "unknown", "no rule knows this command"
 
 
-def orphan_reason(variables: Mapping[str, str] | None, parent_name: str | None) -> str:
+def orphan_reason(
+    variables: Iterable[str], parent: str | None, pid: int, arguments: Sequence[str]
+) -> str:
     """Why a rank counts as left over from a dead job; empty where it does not.
 
-    Only launchers that stay the parent of their ranks tell this: torchrun's agent does.
+    Only launchers that stay the parent of their ranks tell this: torchrun's agent, a Python
+    program, does. Orphans go to process 1 or to whoever adopts them below it.
     """
-    name = parent_name or ""
-    if "TORCHELASTIC_RUN_ID" not in (variables or {}):
+    name = parent or ""
+    if "TORCHELASTIC_RUN_ID" not in variables:
         return ""
-    if name in REAPERS or name.startswith("containerd-shim"):
+    adopts = name in REAPERS or name.startswith("containerd-shim")
+    if adopts or (pid == 1 and arguments and not _is_launcher(arguments)):
         return f"its launcher has ended; it was adopted by {name}"
     return ""
+
+
+def _is_launcher(arguments: Sequence[str]) -> bool:
+    program = _base(arguments[0])
+    return bool(_PYTHON.fullmatch(program)) or kind_of((program,), (), ())[0] == "training"
 
 
 def markdown() -> str:

@@ -97,19 +97,43 @@ def test_any_command_line_has_a_kind(words: list[str]) -> None:
     assert kind_of(tuple(words), (), ())[1]
 
 
-def test_an_adopted_rank_of_torchrun_is_left_over() -> None:
+TORCHRUN = ("TORCHELASTIC_RUN_ID", "RANK")
+
+
+@pytest.mark.parametrize(
+    ("parent", "pid", "arguments"),
+    [
+        ("systemd", 1, ["/sbin/init"]),
+        ("systemd", 900, ["/lib/systemd/systemd", "--user"]),
+        ("containerd-shim", 4000, ["/usr/bin/containerd-shim-runc-v2"]),
+        ("tini", 1, ["tini", "--", "run.sh"]),
+        ("sleep", 1, ["sleep", "infinity"]),
+    ],
+)
+def test_an_adopted_rank_of_torchrun_is_left_over(
+    parent: str, pid: int, arguments: list[str]
+) -> None:
     """Its agent stays its parent for as long as it lives."""
-    variables = {"TORCHELASTIC_RUN_ID": "run"}
-    assert "adopted by systemd" in orphan_reason(variables, "systemd")
-    assert "containerd-shim" in orphan_reason(variables, "containerd-shim")
+    assert f"adopted by {parent}" in orphan_reason(TORCHRUN, parent, pid, arguments)
 
 
-def test_others_are_not_left_over() -> None:
-    """Daemons and single processes of containers have such parents in good health."""
-    assert not orphan_reason({"RANK": "0"}, "containerd-shim")
-    assert not orphan_reason(None, "systemd")
-    assert not orphan_reason({"TORCHELASTIC_RUN_ID": "run"}, "torchrun")
-    assert not orphan_reason({"TORCHELASTIC_RUN_ID": "run"}, None)
+@pytest.mark.parametrize(
+    ("variables", "parent", "pid", "arguments"),
+    [
+        (("RANK",), "containerd-shim", 4000, ["containerd-shim"]),
+        ((), "systemd", 1, ["/sbin/init"]),
+        (TORCHRUN, "torchrun", 4100, ["python3", "/usr/bin/torchrun"]),
+        (TORCHRUN, "python3", 1, ["python3", "launch.py"]),
+        (TORCHRUN, "torchrun", 1, ["/usr/bin/torchrun"]),
+        (TORCHRUN, "sh", 4100, ["sh", "-c", "x"]),
+        (TORCHRUN, None, 1, []),
+    ],
+)
+def test_others_are_not_left_over(
+    variables: tuple[str, ...], parent: str | None, pid: int, arguments: list[str]
+) -> None:
+    """Daemons, single processes of containers and ranks of a launcher that is process 1."""
+    assert not orphan_reason(variables, parent, pid, arguments)
 
 
 def test_the_page_has_the_table() -> None:

@@ -98,7 +98,7 @@ class HolderReader:
             now.parent,
         ):
             before = fixed if fixed and fixed.start == now.start else None
-            fixed = self._fixed[pid] = self._read_fixed(pid, now, before)
+            fixed = self._fixed[pid] = self._read_fixed(pid, now, before, holding.alive)
         waiting = self._schedule(pid)
         processors, waited = self._rates(pid, now, waiting)
         unknown = (*fixed.unknown, holding.uncertain) if holding.uncertain else fixed.unknown
@@ -125,14 +125,14 @@ class HolderReader:
         )
         return Holder(process, fixed.arguments, fixed.variables, fixed.member, fixed.ancestors)
 
-    def _read_fixed(self, pid: int, now: Stat, before: _Fixed | None) -> _Fixed:
+    def _read_fixed(self, pid: int, now: Stat, before: _Fixed | None, alive: str) -> _Fixed:
         """All of it; what an ending process no longer shows stays as it was."""
         unknown: list[str] = []
         status = parse.status(self._bytes(f"proc/{pid}/status", 8192, unknown))
-        words = self._words(pid, unknown)
-        raw = self._bytes(f"proc/{pid}/environ", ENVIRON_BYTES, unknown)
+        words = self._words(f"{pid}/{alive}", unknown)
+        raw = self._bytes(f"proc/{pid}/{alive}environ", ENVIRON_BYTES, unknown)
         variables = parse.environ(raw, ENVIRONMENT, cut=len(raw) >= ENVIRON_BYTES)
-        member = cgroup(self._bytes(f"proc/{pid}/cgroup", 16384, unknown))
+        member = cgroup(self._bytes(f"proc/{pid}/{alive}cgroup", 16384, unknown))
         if before is not None:
             words = words or before.arguments
             variables = before.variables if variables is None else variables
@@ -164,16 +164,16 @@ class HolderReader:
                 above = self.stat(parent)
                 if above is None:
                     break
-                words = self._words(parent, [])
+                words = self._words(f"{parent}/", [])
                 known = (Ancestor(parent, above.start, above.name, words), above.parent)
                 self._above[parent] = known
             found.append(known[0])
             parent = known[1]
         return tuple(found)
 
-    def _words(self, pid: int, unknown: list[str]) -> tuple[str, ...]:
+    def _words(self, folder: str, unknown: list[str]) -> tuple[str, ...]:
         """The command line; what looks like a secret in it is not even remembered."""
-        raw = self._bytes(f"proc/{pid}/cmdline", COMMAND_BYTES, unknown)
+        raw = self._bytes(f"proc/{folder}cmdline", COMMAND_BYTES, unknown)
         return parse.masked(parse.arguments(raw))
 
     def _schedule(self, pid: int) -> Waiting | None:

@@ -39,6 +39,12 @@ class Holding(NamedTuple):
         """Host indexes."""
         return tuple(sorted({device for _, device in self.descriptors.values()}))
 
+    @property
+    def alive(self) -> str:
+        """Below which folder of the process its memory is: of a zombie, a thread that lives on."""
+        number = next(iter(self.descriptors), "fd/")
+        return number.rpartition("fd/")[0]
+
 
 class _Look(NamedTuple):
     since: float  # monotonic, since when it holds devices or holds none
@@ -70,6 +76,11 @@ class ProcessScanner:
     def denied(self) -> int:
         """How many may not be looked into."""
         return len(self._denied)
+
+    @property
+    def refused(self) -> tuple[int, ...]:
+        """Which these are."""
+        return tuple(sorted(self._denied))
 
     @property
     def pending(self) -> int:

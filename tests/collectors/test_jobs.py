@@ -194,7 +194,8 @@ def test_vllm(tree: Callable[[str], ListingFs]) -> None:
     assert [rank.rank for rank in job.ranks] == [0, 1, 2, 3]
     assert [rank.process.devices for rank in job.ranks] == [(0,), (1,), (2,), (3,)]
     last = job.ranks[3].process
-    assert (last.state, last.rss) == ("Z", None)
+    assert (last.state, last.rss, last.command) == ("Z", None, "VLLM::Worker_TP3")
+    assert job.ranks[3].cores.numbers == (12, 13, 14, 15)
 
 
 def test_titles_over_environments_are_unknown(tree: Callable[[str], ListingFs]) -> None:

@@ -35,7 +35,7 @@ ALL_LANES = ("fast", "normal", "slow", "firmware", "jobs", "expensive")
 _IDENTITY_LANES = ("slow", "firmware")  # names, serial numbers, neighbours
 _NOTIFIES = "device.health.error_events"
 DEADLINE = 10.0  # seconds that firmware registers may take
-JOBS_DEADLINE, JOBS_PATIENCE = 2.0, 0.1  # seconds that /proc may take: of a command, a daemon
+JOBS_DEADLINE, JOBS_PATIENCE = 10.0, 0.1  # seconds that /proc may take: of a command, a daemon
 BLOCKING_DEADLINE = 60.0  # the same on drivers whose reads block
 
 

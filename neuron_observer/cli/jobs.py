@@ -68,7 +68,8 @@ def lines(snapshot: Snapshot) -> Iterator[str]:
     """The tree as text: each job, below it its processes, and what is not known with its reason."""
     scan = snapshot.job_scan
     if scan is None:
-        yield "jobs: not known, no processes can be seen here"
+        why = next((run.error for run in snapshot.runs if run.collector == "jobs"), "")
+        yield f"jobs: not known, {printable(why) or 'no processes can be seen here'}"
         return
     notes = Footnotes()
     for job in snapshot.jobs:

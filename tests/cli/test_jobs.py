@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ from neuron_observer.cli.jobs import cores_text, lines
 from neuron_observer.cli.options import JOB_MAPPING
 from neuron_observer.model import Cores
 from neuron_observer.observer import HostReader, Options
+from neuron_observer.sources.faulty import Fault, FaultyFs
 from neuron_observer.text import Footnotes
 from tests.conftest import tree_file
 from tests.hosts import overlay, without
@@ -76,6 +78,16 @@ def test_a_capture_without_processes_says_so(call: Callable[..., Result]) -> Non
         "jobs: not known, no processes can be seen here\n"
     )
     assert json.loads(call("jobs", "--format", "json", "--host-root", root).out)["scan"] is None
+
+
+def test_a_proc_that_cannot_be_read_says_why(
+    tree: Callable[[str], ListingFs], clock: ManualClock
+) -> None:
+    """The error stands where the map would."""
+    reader = HostReader(FaultyFs(tree("proc/vllm"), {"proc": Fault(error=errno.EIO)}), clock)
+    assert list(lines(reader.poll(("jobs",)))) == [
+        "jobs: not known, OSError: [Errno 5] Input/output error: 'proc'"
+    ]
 
 
 def test_an_idle_node_and_what_that_rests_on(tmp_path: Path, call: Callable[..., Result]) -> None:

@@ -71,7 +71,8 @@ def test_port_down() -> None:
     assert host.host.read(state) == b"1: DOWN\n"
     before = counters(host, 2)
     host.go(15.0)
-    assert counters(host, 2) == before
+    carried = [name for name in before if name.startswith(("tx_", "rx_", "rdma_"))]
+    assert {n: counters(host, 2)[n] for n in carried} == {n: before[n] for n in carried}
     host.go(30.0)
     assert host.host.read(state) == b"4: ACTIVE\n"
     assert counters(host, 2)["tx_bytes"] > before["tx_bytes"]

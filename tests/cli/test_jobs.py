@@ -178,3 +178,22 @@ def test_real_processes_are_mapped(ranks: Path, call: Callable[..., Result]) -> 
     assert all(0 <= rank["process"]["age"] < 600 for rank in job["ranks"])
     assert all(rank["process"]["processors"] is not None for rank in job["ranks"])
     assert "not-to-be-kept" not in found.out
+
+
+def test_a_simulated_job_is_mapped(call: Callable[..., Result]) -> None:
+    """A simulation is written from the driver's and the kernel's side, not from ours."""
+    found = call("jobs", "--format", "json", "--simulate", "training")
+    (job,) = json.loads(found.out)["jobs"]
+    assert (job["kind"], job["world_size"], job["devices"]) == ("training", 16, list(range(16)))
+    for number, rank in enumerate(job["ranks"]):
+        assert rank["rank"] == number
+        assert rank["process"]["devices"] == [number]
+        assert rank["cores"]["numbers"] == list(range(number * 4, number * 4 + 4))
+
+
+def test_the_report_of_a_simulated_job(call: Callable[..., Result]) -> None:
+    """All cores of sixteen devices, all of them executing."""
+    (job,) = json.loads(call("jobs", "--format", "json", "--simulate", "training").out)["jobs"]
+    found = call("job", "report", job["id"], "--seconds", "0", "--simulate", "training")
+    assert f"job {job['id']}  training" in found.out
+    assert "devices         neuron0-15, 16 processes" in found.out

@@ -152,10 +152,15 @@ class JobCollector:
         return tuple(notes)
 
     def _changes(self) -> list[Event]:
-        """Jobs that began and ended; one that was there before us is told as found."""
+        """Jobs that began and ended; one that was there before us is told as found.
+
+        Monitors are none: somebody's neuron-ls would be an event a minute.
+        """
         wall, now = self._clock.wall(), self._clock.monotonic()
         events = []
         for job in self.jobs:
+            if job.kind == "monitor":
+                continue
             if job.id not in self._known:
                 events.append(self._began(job, wall))
             self._known[job.id] = _Known(job, wall, now)

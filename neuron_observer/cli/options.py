@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from neuron_observer.sources.hostfs import HostFs
 
 ONE_SHOT_DEADLINE = 10.0  # seconds; nobody waits a minute to hear that a device does not answer
+JOB_MAPPING = "DCGM_HPC_JOB_MAPPING_DIR"  # as dcgm-exporter calls it
 REPORT_WAIT = 11.0  # seconds; two of neuron-monitor's own periods, and a start
 
 Function = TypeVar("Function", bound="Callable[..., object]")
@@ -204,7 +205,7 @@ def _refuse_one_level_down(root: str) -> None:
         )
 
 
-def open_reader(
+def open_reader(  # noqa: PLR0913 - one an option
     host_root: str,
     config_file: str | None,
     *,
@@ -213,14 +214,17 @@ def open_reader(
     only: Collection[str] | None = None,
     kernel_log: bool = False,
     monitor: MonitorFeed | None = None,
+    whole: bool = False,
 ) -> HostReader:
-    """A reader of the host that the options name."""
+    """A reader of the host that the options name; `whole`: of a recording, from its first pass."""
     host = open_host(host_root)
     options = Options(
         thorough=thorough,
         all_devices=all_devices,
         only=only,
         machine=only is None,
+        jobs=only is None,
+        job_mapping=os.environ.get(JOB_MAPPING),
         firmware_deadline=ONE_SHOT_DEADLINE,
         kernel_log=kernel_log,
         monitor=monitor,
@@ -232,10 +236,10 @@ def open_reader(
         options = options._replace(
             path_map=config.path_map, all_devices=all_devices or config.all_devices
         )
-    return HostReader(host, clock_of(host), options)
+    return HostReader(host, clock_of(host, whole=whole), options)
 
 
-def clock_of(host: HostFs) -> Clock:
+def clock_of(host: HostFs, *, whole: bool = False) -> Clock:
     """The machine's clock; of a recording the clock of its last two passes, which never waits."""
     if isinstance(host, DirectoryFs):
         return SystemClock()
@@ -244,7 +248,7 @@ def clock_of(host: HostFs) -> Clock:
     if not isinstance(host, ListingFs):
         return SystemClock()  # a simulation goes with it
     passes, recorded_at = host.listing.passes, host.listing.recorded_at
-    while host.number + 2 < len(passes):
+    while not whole and host.number + 2 < len(passes):
         host.advance()
     wall = SystemClock().wall() if recorded_at is None else recorded_at + passes[host.number].at
     return ManualClock(wall)

@@ -1,0 +1,87 @@
+"""`top`: a screen of the devices, their cores and the host; or one frame of it as text."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from neuron_observer.cli.options import host_options, open_reader
+from neuron_observer.errors import UsageError
+from neuron_observer.model import Health, Verdict
+from neuron_observer.oneshot import StillFeed, read_twice
+from neuron_observer.tui.signs import ASCII, signs_for
+
+if TYPE_CHECKING:
+    from neuron_observer.observer import HostReader
+    from neuron_observer.tui.signs import Signs
+
+LANES = ("fast", "normal", "slow", "firmware")
+NOT_JUDGED = Health(Verdict.UNKNOWN, "only read, not judged: no rule was evaluated")
+
+
+@click.command()
+@host_options
+@click.option("--once", is_flag=True, help="Print one frame as text and end.")
+@click.option("--device", type=click.IntRange(0), help="The device whose cores are shown first.")
+@click.option("--width", type=click.IntRange(20, 1000), help="Columns of the frame of --once.")
+@click.option("--ascii", "only_ascii", is_flag=True, help="Draw with ASCII signs only.")
+def command(
+    *,
+    host_root: str,
+    config_file: str | None,
+    all_devices: bool,
+    once: bool,
+    device: int | None,
+    width: int | None,
+    only_ascii: bool,
+) -> None:
+    """Watch the devices, the cores of one of them, its memory and power, and the host.
+
+    What is missing is a dash, with its reason below. `?` lists the keys. Without a terminal one
+    frame is printed, as with --once: two reads 300 ms apart.
+    """
+    if not once and not has_terminal():
+        click.echo("neuron-observer: no terminal here: one frame, as with --once", err=True)
+        once = True
+    reader = open_reader(host_root, config_file, all_devices=all_devices)
+    try:
+        if once:
+            print_frame(reader, device, width, only_ascii=only_ascii)
+    finally:
+        reader.close()
+
+
+def has_terminal() -> bool:
+    """Whether a screen can be drawn and keys be read; Textual draws on standard error."""
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    return os.environ.get("TERM", "dumb") != "dumb" and all(s and s.isatty() for s in streams)
+
+
+def signs(*, only_ascii: bool) -> Signs:
+    """The signs that standard output can show."""
+    return ASCII if only_ascii else signs_for(os.environ, sys.stdout.encoding)
+
+
+def print_frame(
+    reader: HostReader, device: int | None, width: int | None, *, only_ascii: bool
+) -> None:
+    """One frame as text, as wide as the terminal (or COLUMNS, or 80) and as high as it needs."""
+    from neuron_observer.tui.layout import printed  # noqa: PLC0415 - the screen has its own way
+    from neuron_observer.tui.view import Cells, View  # noqa: PLC0415 - the same
+
+    snapshots = read_twice(reader, LANES)
+    feed = StillFeed(snapshots, NOT_JUDGED)
+    last = snapshots[-1]
+    present = [one.index for one in last.devices]
+    if device is not None and device not in present:
+        listed = ", ".join(map(str, present)) or "none"
+        raise UsageError(f"--device {device}: no such device here", remedy=f"Here: {listed}.")
+    chosen = device if device is not None else min(present, default=None)
+    cells = Cells(feed.frame)
+    view = View(feed, cells, last.monotonic, chosen, signs(only_ascii=only_ascii))
+    columns = width or shutil.get_terminal_size((80, 24)).columns
+    click.echo("\n".join(printed(view, columns)))

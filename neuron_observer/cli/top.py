@@ -38,7 +38,7 @@ def command(
     device: int | None,
     width: int | None,
     only_ascii: bool,
-) -> None:
+) -> int:
     """Watch the devices, the cores of one of them, its memory and power, and the host.
 
     What is missing is a dash, with its reason below. `?` lists the keys. Without a terminal one
@@ -51,6 +51,8 @@ def command(
     try:
         if once:
             print_frame(reader, device, width, only_ascii=only_ascii)
+            return 0
+        return show(reader, device, only_ascii=only_ascii)
     finally:
         reader.close()
 
@@ -85,3 +87,13 @@ def print_frame(
     view = View(feed, cells, last.monotonic, chosen, signs(only_ascii=only_ascii))
     columns = width or shutil.get_terminal_size((80, 24)).columns
     click.echo("\n".join(printed(view, columns)))
+
+
+def show(reader: HostReader, device: int | None, *, only_ascii: bool) -> int:
+    """The screen, until somebody leaves it."""
+    feed = StillFeed(read_twice(reader, LANES), NOT_JUDGED)
+    from neuron_observer.tui.app import TopApp  # noqa: PLC0415 - costs textual
+
+    app = TopApp(feed, reader.clock, signs(only_ascii=only_ascii), device)
+    app.run()
+    return app.return_code or 0

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import App
 
 from neuron_observer.tui.device_grid import columns_of, tiling
-from neuron_observer.tui.layout import PANELS, arrange, drawn
-from neuron_observer.tui.lines import plain
+from neuron_observer.tui.layout import PANELS, Region, arrange, drawn
+from neuron_observer.tui.lines import Span, line, plain
 from neuron_observer.tui.panel import Panel
 from neuron_observer.tui.reasons import listed
 from neuron_observer.tui.torus import order
@@ -23,14 +23,13 @@ if TYPE_CHECKING:
     from neuron_observer.clock import Clock
     from neuron_observer.feed import Feed
     from neuron_observer.model import Frame
-    from neuron_observer.tui.layout import Region
     from neuron_observer.tui.signs import Signs
 
 LOOK = 0.1  # seconds between two looks at the feed
 PATIENCE = 3  # seconds after which a signal ends the program even if the terminal blocks it
 
 
-class TopApp(App[int]):
+class TopApp(App[None]):
     """The screen. It never waits for a read: it shows the last frame, and how old that is."""
 
     CSS_PATH = "top.tcss"
@@ -49,13 +48,13 @@ class TopApp(App[int]):
         ("end", "last", "last device"),
     ]
 
-    def __init__(self, feed: Feed, clock: Clock, signs: Signs) -> None:
+    def __init__(self, feed: Feed, clock: Clock, signs: Signs, selected: int | None = None) -> None:
         super().__init__(ansi_color=True)
         self._feed = feed
         self._clock = clock
         self._signs = signs
         self._cells: Cells | None = None
-        self._selected: int | None = None
+        self._selected = selected
         self._paused_at: Frame | None = None
         self._regions: tuple[Region, ...] = ()
 
@@ -74,7 +73,7 @@ class TopApp(App[int]):
 
     def _end(self, number: signal.Signals) -> None:
         signal.alarm(PATIENCE)  # a terminal that is gone can block the last words
-        self.exit(128 + number)
+        self.exit(return_code=128 + number)
 
     def on_resize(self) -> None:
         """Lay out anew."""
@@ -110,7 +109,8 @@ class TopApp(App[int]):
 
     def _paint(self) -> None:
         view, (width, height) = self.view, self.size
-        if view is None or width < 1 or height < 1:
+        if view is None:
+            self._wait_for_first_frame(width)
             return
         regions = arrange(view, width, height)
         if regions != self._regions:
@@ -118,6 +118,10 @@ class TopApp(App[int]):
             self._place(regions)
         for region in regions:
             self.query_one(f"#{region.panel}", Panel).show(drawn(view, region))
+
+    def _wait_for_first_frame(self, width: int) -> None:
+        self._place((Region("node", 0, 0, width, 1),))
+        self.query_one("#node", Panel).show([line(Span("reading the host", "dim"))])
 
     def _place(self, regions: tuple[Region, ...]) -> None:
         spots = {region.panel: region for region in regions}
@@ -195,4 +199,4 @@ class TopApp(App[int]):
 
     async def action_quit(self) -> None:
         """End."""
-        self.exit(0)
+        self.exit()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from neuron_observer.model import Missing, Place
-from neuron_observer.tui.lines import Line, Span, line
+from neuron_observer.tui.lines import BLANK, Line, Span, line
 from neuron_observer.tui.signs import bar, chart
 from neuron_observer.tui.view import gib, percent
 
@@ -48,7 +48,7 @@ def core_bars(view: View, width: int, height: int) -> list[Line]:
 
 
 def _core(view: View, core: Core, bars: int, course: int, rows: int) -> list[Line]:
-    """The last line has the figures; lines above it belong to the course alone."""
+    """The last line has the figures; those above it belong to the course, but for a gap."""
     place = Place(core.device, core.index)
     share = view.cells.number(_UTILIZATION, place)
     held = gib(view.cells.number("core.hbm.used", place), view)
@@ -58,7 +58,7 @@ def _core(view: View, core: Core, bars: int, course: int, rows: int) -> list[Lin
         tone = "dim"
     else:
         filled, rest = bar(share, bars, view.signs)
-    *above, last = chart(columns(view, place, course), rows, view.signs)
+    *above, last = chart(columns(view, place, course), rows - 1 if rows > 2 else rows, view.signs)
     figures = line(
         f"{core.index:>2}",
         Span(f"{percent(share, view):>5} ", tone),
@@ -67,7 +67,8 @@ def _core(view: View, core: Core, bars: int, course: int, rows: int) -> list[Lin
         Span(f"  {last}", "good"),
         Span(f" {held:>5}"),
     )
-    return [*(line(" " * (10 + bars), Span(text, "good")) for text in above), figures]
+    gap = [BLANK] * (rows - 1 - len(above))
+    return [*gap, *(line(" " * (10 + bars), Span(text, "good")) for text in above), figures]
 
 
 def columns(view: View, place: Place, width: int) -> list[float | None]:

@@ -42,7 +42,7 @@ def memory(view: View, width: int, height: int) -> list[Line]:
     room = max(height - 1, 0)
     kept = len(names) if len(names) <= room else max(room - 1, 0)
     lines = [heading, *(_category(view, name, held[name], whole, width) for name in names[:kept])]
-    if names[kept:]:
+    if names[kept:] and room:
         lines.append(line(Span(_rest([held[name] for name in names[kept:]]), "dim")))
     return lines
 

@@ -34,7 +34,7 @@ _OF_CORE = (("util", "core.utilization"), ("HBM", "core.hbm.used"))
 
 def reasons(view: View, width: int, height: int) -> list[Line]:
     """One line a reason, the device's first; the last line counts those that do not fit."""
-    lines = listed(view)
+    lines = listed(view, most=2)
     if len(lines) <= height or height < 1:
         return lines
     left = len(lines) - height
@@ -42,12 +42,17 @@ def reasons(view: View, width: int, height: int) -> list[Line]:
     return [*lines[: height - 1], apart(lines[height - 1], more, width)]
 
 
-def listed(view: View) -> list[Line]:
-    """One line a reason."""
+def listed(view: View, most: int | None = None) -> list[Line]:
+    """One line a reason, after at most so many names of what is missing for it."""
     return [
-        line(Span(f"{view.signs.dash} {', '.join(names)}: "), Span(reason, "dim"))
+        line(Span(f"{view.signs.dash} {_named(names, most)}: "), Span(reason, "dim"))
         for reason, names in by_reason(view).items()
     ]
+
+
+def _named(names: list[str], most: int | None) -> str:
+    left = 0 if most is None else len(names) - most
+    return f"{', '.join(names[:most])} and {left} more" if left > 0 else ", ".join(names)
 
 
 def by_reason(view: View) -> dict[str, list[str]]:

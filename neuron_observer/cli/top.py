@@ -16,6 +16,8 @@ from neuron_observer.oneshot import StillFeed, read_twice
 from neuron_observer.tui.signs import ASCII, signs_for
 
 if TYPE_CHECKING:
+    from neuron_observer.clock import Clock
+    from neuron_observer.feed import Feed
     from neuron_observer.observer import HostReader
     from neuron_observer.tui.signs import Signs
 
@@ -47,14 +49,12 @@ def command(
     if not once and not has_terminal():
         click.echo("neuron-observer: no terminal here: one frame, as with --once", err=True)
         once = True
-    reader = open_reader(host_root, config_file, all_devices=all_devices)
-    try:
-        if once:
-            print_frame(reader, device, width, only_ascii=only_ascii)
-            return 0
-        return show(reader, device, only_ascii=only_ascii)
-    finally:
-        reader.close()
+    lasting = not (once or os.path.isfile(host_root))  # noqa: PTH113 - as in options
+    reader = open_reader(host_root, config_file, all_devices=all_devices, lasting=lasting)
+    if once:
+        print_frame(reader, device, width, only_ascii=only_ascii)
+        return 0
+    return show(reader, device, signs_of(only_ascii=only_ascii), lasting=lasting)
 
 
 def has_terminal() -> bool:
@@ -63,7 +63,7 @@ def has_terminal() -> bool:
     return os.environ.get("TERM", "dumb") != "dumb" and all(s and s.isatty() for s in streams)
 
 
-def signs(*, only_ascii: bool) -> Signs:
+def signs_of(*, only_ascii: bool) -> Signs:
     """The signs that standard output can show."""
     return ASCII if only_ascii else signs_for(os.environ, sys.stdout.encoding)
 
@@ -75,25 +75,41 @@ def print_frame(
     from neuron_observer.tui.layout import printed  # noqa: PLC0415 - the screen has its own way
     from neuron_observer.tui.view import Cells, View  # noqa: PLC0415 - the same
 
-    snapshots = read_twice(reader, LANES)
-    feed = StillFeed(snapshots, NOT_JUDGED)
-    last = snapshots[-1]
+    feed = read_still(reader)
+    last = feed.frame.snapshot
     present = [one.index for one in last.devices]
     if device is not None and device not in present:
         listed = ", ".join(map(str, present)) or "none"
         raise UsageError(f"--device {device}: no such device here", remedy=f"Here: {listed}.")
     chosen = device if device is not None else min(present, default=None)
     cells = Cells(feed.frame)
-    view = View(feed, cells, last.monotonic, chosen, signs(only_ascii=only_ascii))
+    view = View(feed, cells, last.monotonic, chosen, signs_of(only_ascii=only_ascii))
     columns = width or shutil.get_terminal_size((80, 24)).columns
     click.echo("\n".join(printed(view, columns)))
 
 
-def show(reader: HostReader, device: int | None, *, only_ascii: bool) -> int:
-    """The screen, until somebody leaves it."""
-    feed = StillFeed(read_twice(reader, LANES), NOT_JUDGED)
+def read_still(reader: HostReader) -> StillFeed:
+    """Two reads, and the reader is done."""
+    try:
+        return StillFeed(read_twice(reader, LANES), NOT_JUDGED)
+    finally:
+        reader.close()
+
+
+def show(reader: HostReader, device: int | None, signs: Signs, *, lasting: bool) -> int:
+    """The screen, until somebody leaves it; a recording stands still."""
+    if not lasting:
+        return run_app(read_still(reader), reader.clock, device, signs)
+    from neuron_observer.loop import Loop, running  # noqa: PLC0415 - not for one frame
+
+    with running(Loop(reader)) as feed:  # it reads while the screen is imported
+        return run_app(feed, reader.clock, device, signs)
+
+
+def run_app(feed: Feed, clock: Clock, device: int | None, signs: Signs) -> int:
+    """Run the application; its exit code."""
     from neuron_observer.tui.app import TopApp  # noqa: PLC0415 - costs textual
 
-    app = TopApp(feed, reader.clock, signs(only_ascii=only_ascii), device)
+    app = TopApp(feed, clock, signs, device)
     app.run()
     return app.return_code or 0

@@ -62,9 +62,9 @@ def verdict(health: Health) -> Span:
 
 
 def age(view: View) -> Line:
-    """How old the frame is; it is said to be old when three periods have passed."""
+    """How old the frame is, in whole seconds: a line that changes at each look is unrest."""
     seconds = max(view.now - view.snapshot.monotonic, 0.0)
-    text = f"{seconds:.1f} s" if seconds < 10 else seconds_text(round(seconds))
+    text = "<1 s" if seconds < 1 else seconds_text(int(seconds))
     if view.paused:
         return line(" ", Span(f"paused, {text} old", "chosen"))
     return line(" ", Span(f"{text} old", "bad" if seconds > GONE_AFTER else "dim"))

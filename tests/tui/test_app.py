@@ -54,6 +54,16 @@ def selected(app: TopApp) -> int | None:
     return view.selected if view else None
 
 
+async def settled(app: TopApp, pilot: Pilot[None]) -> tuple[int, int]:
+    """The size in which the screen is what is printed, as soon as it is; Textual gathers resizes."""
+    for _ in range(20):
+        size = (app.size.width, app.size.height)
+        if app.view is not None and painted(app) == screen(app.view, *size):
+            return size
+        await pilot.pause()
+    return 0, 0
+
+
 def has_overlay(app: TopApp) -> bool:
     """Whether a text lies over the screen."""
     return isinstance(app.screen, Overlay)
@@ -66,9 +76,7 @@ def test_the_widgets_paint_the_lines_that_are_printed(name: str) -> None:
     async def steps(app: TopApp, pilot: Pilot[None]) -> None:
         for size in ((200, 60), (80, 24), (20, 5), (1, 1), (300, 80), (120, 40)):
             await pilot.resize_terminal(*size)
-            await pilot.pause()
-            assert app.view is not None
-            assert painted(app) == screen(app.view, *size)
+            assert await settled(app, pilot) == size
 
     play(moving() if name == "moving" else still(name), steps)
 

@@ -55,7 +55,7 @@ def selected(app: TopApp) -> int | None:
 
 
 async def settled(app: TopApp, pilot: Pilot[None]) -> tuple[int, int]:
-    """The size in which the screen is what is printed, as soon as it is; Textual gathers resizes."""
+    """The size in which the screen is what is printed; Textual gathers resizes."""
     for _ in range(20):
         size = (app.size.width, app.size.height)
         if app.view is not None and painted(app) == screen(app.view, *size):

@@ -32,7 +32,7 @@ def read_twice(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> tuple[
     """The snapshots of both reads, the later one complete; one of a recording of one instant."""
     first = reader.poll(lanes, derived=False)
     if not _let_time_pass(reader):
-        return (first._replace(batches=(*first.batches, derive(None, first))),)
+        return (first._replace(batches=(*first.batches, *derive(None, first))),)
     second = reader.poll([lane for lane in lanes if lane in ("fast", "normal", "expensive")])
     broken = tuple(run for run in first.runs if not run.ok)
     both = second._replace(events=first.events + second.events, runs=broken + second.runs)

@@ -32,6 +32,7 @@ FLOORS = {
     "live": 4,
     "observer": 4,
     "oneshot": 4,
+    "early": 4,
     "loop": 4,
     "sim": 3,
     "store": 4,
@@ -66,6 +67,7 @@ SAME_FLOOR = {
     ("doctor", "observer"),
     ("observer", "live"),
     ("oneshot", "observer"),
+    ("early", "loop"),
     ("loop", "observer"),
 }
 TOP = 5  # the top floor may import everything

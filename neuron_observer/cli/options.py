@@ -214,12 +214,13 @@ def open_reader(  # noqa: PLR0913 - one an option
     kernel_log: bool = False,
     monitor: MonitorFeed | None = None,
     lasting: bool = False,
+    host: HostFs | None = None,
 ) -> HostReader:
-    """A reader of the host that the options name.
+    """A reader of the host that the options name, or of one that they named before.
 
     A lasting one keeps descriptors, waits for no firmware and lives in the machine's own time.
     """
-    host = open_host(host_root)
+    host = host or open_host(host_root)
     options = Options(
         thorough=thorough,
         all_devices=all_devices,

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from neuron_observer.cli.options import host_options, open_reader
+from neuron_observer.cli.options import host_options, open_reader, simulation_asked
 from neuron_observer.errors import UsageError
 from neuron_observer.model import Health, Verdict
 from neuron_observer.oneshot import StillFeed, read_twice
 from neuron_observer.tui.signs import ASCII, signs_for
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from neuron_observer.clock import Clock
     from neuron_observer.feed import Feed
     from neuron_observer.observer import HostReader
@@ -49,12 +52,17 @@ def command(
     if not once and not has_terminal():
         click.echo("neuron-observer: no terminal here: one frame, as with --once", err=True)
         once = True
-    lasting = not (once or os.path.isfile(host_root))  # noqa: PTH113 - as in options
-    reader = open_reader(host_root, config_file, all_devices=all_devices, lasting=lasting)
+    signs = ASCII if only_ascii else signs_for(os.environ, sys.stdout.encoding)
+    make_reader = partial(
+        open_reader, host_root, config_file, all_devices=all_devices, thorough=False
+    )
     if once:
-        print_frame(reader, device, width, only_ascii=only_ascii)
+        print_frame(make_reader(), device, width, signs)
         return 0
-    return show(reader, device, signs_of(only_ascii=only_ascii), lasting=lasting)
+    if os.path.isfile(host_root) and not simulation_asked():  # noqa: PTH113 - as in options
+        still = make_reader()
+        return run_app(read_still(still), still.clock, device, signs)
+    return watch(make_reader, device, signs)
 
 
 def has_terminal() -> bool:
@@ -63,14 +71,7 @@ def has_terminal() -> bool:
     return os.environ.get("TERM", "dumb") != "dumb" and all(s and s.isatty() for s in streams)
 
 
-def signs_of(*, only_ascii: bool) -> Signs:
-    """The signs that standard output can show."""
-    return ASCII if only_ascii else signs_for(os.environ, sys.stdout.encoding)
-
-
-def print_frame(
-    reader: HostReader, device: int | None, width: int | None, *, only_ascii: bool
-) -> None:
+def print_frame(reader: HostReader, device: int | None, width: int | None, signs: Signs) -> None:
     """One frame as text, as wide as the terminal (or COLUMNS, or 80) and as high as it needs."""
     from neuron_observer.tui.layout import printed  # noqa: PLC0415 - the screen has its own way
     from neuron_observer.tui.view import Cells, View  # noqa: PLC0415 - the same
@@ -83,7 +84,7 @@ def print_frame(
         raise UsageError(f"--device {device}: no such device here", remedy=f"Here: {listed}.")
     chosen = device if device is not None else min(present, default=None)
     cells = Cells(feed.frame)
-    view = View(feed, cells, last.monotonic, chosen, signs_of(only_ascii=only_ascii))
+    view = View(feed, cells, last.monotonic, chosen, signs)
     columns = width or shutil.get_terminal_size((80, 24)).columns
     click.echo("\n".join(printed(view, columns)))
 
@@ -96,20 +97,35 @@ def read_still(reader: HostReader) -> StillFeed:
         reader.close()
 
 
-def show(reader: HostReader, device: int | None, signs: Signs, *, lasting: bool) -> int:
-    """The screen, until somebody leaves it; a recording stands still."""
-    if not lasting:
-        return run_app(read_still(reader), reader.clock, device, signs)
-    from neuron_observer.loop import Loop, running  # noqa: PLC0415 - not for one frame
+def watch(make_reader: Callable[..., HostReader], device: int | None, signs: Signs) -> int:
+    """The screen over a loop; its first frame is a glance at what the screen shows."""
+    from neuron_observer.early import EarlyFeed  # noqa: PLC0415 - not for one frame
+    from neuron_observer.loop import Loop  # noqa: PLC0415 - the same
+    from neuron_observer.tui.glance import METRICS  # noqa: PLC0415 - the same
 
-    with running(Loop(reader)) as feed:  # it reads while the screen is imported
-        return run_app(feed, reader.clock, device, signs)
+    glance = make_reader(lasting=True, only=METRICS)
+    first = StillFeed((glance.poll(("fast", "normal", "slow")),), NOT_JUDGED)
+    glance.close()
+    # the host is named by options that only this thread knows
+    feed = EarlyFeed(first, lambda: Loop(make_reader(lasting=True, host=glance.host)))
+    try:
+        return run_app(feed, glance.clock, device, signs, feed.start)
+    finally:
+        feed.close()
+        if feed.error is not None:
+            raise feed.error
 
 
-def run_app(feed: Feed, clock: Clock, device: int | None, signs: Signs) -> int:
-    """Run the application; its exit code."""
+def run_app(
+    feed: Feed,
+    clock: Clock,
+    device: int | None,
+    signs: Signs,
+    begin: Callable[[], None] = lambda: None,
+) -> int:
+    """The screen, until somebody leaves it; its exit code. `begin` is called when it is painted."""
     from neuron_observer.tui.app import TopApp  # noqa: PLC0415 - costs textual
 
-    app = TopApp(feed, clock, signs, device)
+    app = TopApp(feed, clock, signs, device, begin)
     app.run()
     return app.return_code or 0

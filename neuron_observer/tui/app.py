@@ -17,6 +17,8 @@ from neuron_observer.tui.torus import order
 from neuron_observer.tui.view import Cells, View
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
@@ -48,20 +50,29 @@ class TopApp(App[None]):
         ("end", "last", "last device"),
     ]
 
-    def __init__(self, feed: Feed, clock: Clock, signs: Signs, selected: int | None = None) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        clock: Clock,
+        signs: Signs,
+        selected: int | None = None,
+        begin: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`begin` is called once, when the screen has been painted."""
         super().__init__(ansi_color=True)
         self._feed = feed
         self._clock = clock
+        self._begin = begin
         self._signs = signs
         self._cells: Cells | None = None
         self._selected = selected
         self._paused_at: Frame | None = None
         self._regions: tuple[Region, ...] = ()
+        self._panels = {name: Panel(name) for name in PANELS}
 
     def compose(self) -> ComposeResult:
         """One widget a panel."""
-        for name in PANELS:
-            yield Panel(name)
+        yield from self._panels.values()
 
     def on_mount(self) -> None:
         """Start looking at the feed; take signals as a wish to end."""
@@ -70,6 +81,10 @@ class TopApp(App[None]):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._end, number)
+
+    def on_ready(self) -> None:
+        """What would keep the first frame waiting begins after it."""
+        self.call_after_refresh(self._begin)
 
     def _end(self, number: signal.Signals) -> None:
         signal.alarm(PATIENCE)  # a terminal that is gone can block the last words
@@ -117,16 +132,16 @@ class TopApp(App[None]):
             self._regions = regions
             self._place(regions)
         for region in regions:
-            self.query_one(f"#{region.panel}", Panel).show(drawn(view, region))
+            self._panels[region.panel].show(drawn(view, region))
 
     def _wait_for_first_frame(self, width: int) -> None:
         self._place((Region("node", 0, 0, width, 1),))
-        self.query_one("#node", Panel).show([line(Span("reading the host", "dim"))])
+        self._panels["node"].show([line(Span("reading the host", "dim"))])
 
     def _place(self, regions: tuple[Region, ...]) -> None:
         spots = {region.panel: region for region in regions}
-        for name in PANELS:
-            panel, region = self.query_one(f"#{name}", Panel), spots.get(name)
+        for name, panel in self._panels.items():
+            region = spots.get(name)
             panel.display = region is not None
             if region is not None:
                 panel.styles.offset = (region.x, region.y)

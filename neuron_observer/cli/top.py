@@ -128,4 +128,13 @@ def run_app(
 
     app = TopApp(feed, clock, signs, device, begin)
     app.run()
+    _forget_a_lost_terminal()
     return app.return_code or 0
+
+
+def _forget_a_lost_terminal() -> None:
+    """The last words to a terminal that is gone must not be tried again when Python ends."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

@@ -6,16 +6,19 @@ formats), 2.28 and 2.30.2 the same files.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from neuron_observer.sim import registers
 from neuron_observer.sim.chips import INF1, neighbours
+from neuron_observer.sim.kernel import ERROR
 from neuron_observer.sim.state import (
     DEVICE_MEMORY,
     DRIVER_INFO,
     HOST_MEMORY,
     RUNTIME_INFO,
     STATUS,
+    U64,
 )
 from neuron_observer.sim.tree import field
 
@@ -91,14 +94,22 @@ def _neighbours(world: World, number: int) -> bytes:
 
 def _register(tree: Tree, world: World, path: str, mode: int, device: Device, make: str) -> None:
     """A file whose content the driver reads from the firmware, which takes what it takes."""
-    function, driver = getattr(registers, make), world.node.driver
+    function = getattr(registers, make)
     name = path.rpartition("/")[2]
     tree.file(
         path,
         mode,
         lambda: function(device),
-        lambda: registers.seconds_blocked(device, driver, name),
+        partial(_reading, world, device, name),
     )
+
+
+def _reading(world: World, device: Device, name: str) -> float:
+    """Somebody reads a firmware register's file: the line this gives, the seconds it takes."""
+    line = registers.say_of_read(device, world.node.driver, name)
+    if line:
+        world.say(line, ERROR)
+    return registers.seconds_blocked(device, world.node.driver, name)
 
 
 def _hardware(tree: Tree, world: World, base: str, device: Device) -> None:
@@ -110,7 +121,7 @@ def _hardware(tree: Tree, world: World, base: str, device: Device) -> None:
             f"{folder}/{name}",
             0o644,
             lambda: b"%d\n" % make(),
-            lambda: registers.seconds_blocked(device, driver, name),
+            partial(_reading, world, device, name),
         )
 
     if chip is not INF1:
@@ -172,8 +183,11 @@ def _core(tree: Tree, world: World, base: str, core: Core) -> None:
 def _cycles(world: World, core: Core) -> bytes:
     """Cycles of the row groups of a matrix engine: multiplying, loading weights, idle."""
     hertz = world.node.instance.chip.hertz
-    elapsed = int((world.uptime - world.node.loaded_at) * hertz)
+    elapsed = int((world.age - world.node.loaded_at) * hertz)
     rows = ["xrow_grp,mm_active,wl_active,idle"]
+    if world.node.devices[core.device].firmware.answers == "ones":
+        rows += [f"{group},{U64},{U64},{U64}" for group in range(_GROUPS)]
+        return ("\n".join(rows) + "\n").encode()[:_GROUP_TEXT]
     for group in range(_GROUPS):
         multiplying = int(core.busy * hertz * (0.68 - 0.01 * group))
         loading = int(core.busy * hertz * (0.09 + 0.005 * group))

@@ -8,9 +8,10 @@ from os import stat_result
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from neuron_observer.sim.kernel import SimulatedLines
+from neuron_observer.sim.kernel import MOST, SimulatedLines
 from neuron_observer.sim.machine_tree import build
 from neuron_observer.sim.tree import error
+from neuron_observer.sim.world import Clocks
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class SimulatedFs:
         self._begin = clock.monotonic()
         self._from = world.now
         self._lock = RLock()
-        set_clocks(world, clock, world.now)
+        set_clocks(world, clock, world.now, speed)
         self._structure = world.node.structure
         self._tree = build(world)
 
@@ -48,7 +49,8 @@ class SimulatedFs:
             elapsed = self._clock.monotonic() - self._begin
             now = self._from + int(elapsed * self._speed / QUANTUM + 1e-6) * QUANTUM
             if now > self.world.now:
-                set_clocks(self.world, self._clock, self._from + elapsed * self._speed)
+                passed = self._from + elapsed * self._speed
+                set_clocks(self.world, self._clock, passed, self._speed)
                 self.world.advance_to(now)
 
     @property
@@ -70,7 +72,10 @@ class SimulatedFs:
 
     def content(self, leaf: Leaf, limit: int) -> bytes:
         """A leaf's bytes, after the time that reading it takes."""
-        seconds = leaf.seconds() if leaf.seconds else 0.0
+        seconds = 0.0
+        if leaf.seconds:
+            with self._lock:
+                seconds = leaf.seconds()
         if seconds > 0:
             self._clock.wait(seconds)
             self.sync()
@@ -113,19 +118,19 @@ class SimulatedFs:
 
     def kernel_log(self) -> LineSource:
         """The kernel log, from its oldest record on."""
-        return SimulatedLines(self._records)
+        return SimulatedLines(self.records)
 
-    def _records(self, sequence: int, limit: int) -> tuple[list[bytes], int]:
+    def records(self, sequence: int, limit: int = MOST) -> tuple[list[bytes], int]:
+        """Kernel records from a sequence number on, and the number of the oldest there is."""
         with self._lock:
             self.sync()
             log = self.world.log
             return log.since(sequence, limit), log.oldest
 
 
-def set_clocks(world: World, clock: Clock, now: float) -> None:
+def set_clocks(world: World, clock: Clock, now: float, speed: float = 1.0) -> None:
     """Tie simulated seconds to a clock: the instant `now` is the clock's present."""
-    world.wall_offset = clock.wall() - now
-    world.uptime_offset = clock.monotonic() - now
+    world.clocks = Clocks(now, clock.wall(), clock.monotonic(), speed)
 
 
 class SimulatedFiles:

@@ -38,7 +38,7 @@ def add_host(tree: Tree, world: World) -> None:
 
 def _stat(world: World) -> bytes:
     processors, use = world.node.instance.processors, world.node.host
-    elapsed = world.uptime
+    elapsed = world.age
     user = int(use.worked(world.now) * TICKS)
     system = int(elapsed * processors * 0.004 * TICKS)
     every = int(elapsed * processors * TICKS)
@@ -51,7 +51,7 @@ def _stat(world: World) -> bytes:
     rows += [
         f"intr {interrupts} 0 0",
         f"ctxt {int(elapsed * 9_000)}",
-        f"btime {int(world.wall - elapsed)}",
+        f"btime {round(world.wall - world.uptime)}",
         f"processes {4_000 + int(elapsed / 5)}",
         f"procs_running {1 + int(use.user)}",
         "procs_blocked 0",
@@ -93,12 +93,12 @@ def _loadavg(world: World) -> bytes:
 
 
 def _uptime(world: World) -> bytes:
-    idle = world.uptime * world.node.instance.processors * 0.9
+    idle = world.age * world.node.instance.processors * 0.9
     return f"{world.uptime:.2f} {idle:.2f}\n".encode()
 
 
 def _pressure(world: World) -> bytes:
-    total = int(world.uptime * 150)
+    total = int(world.age * 150)
     rows = (
         f"{share} avg10=0.00 avg60=0.00 avg300=0.00 total={total}\n" for share in ("some", "full")
     )
@@ -106,7 +106,7 @@ def _pressure(world: World) -> bytes:
 
 
 def _disk(world: World) -> bytes:
-    elapsed = world.uptime
+    elapsed = world.age
     reads, writes = 22_000 + int(elapsed * 2), 43_000 + int(elapsed * 12)
     figures = (
         *(reads, 880, reads * 48, reads // 3, writes, writes // 3, writes * 24, writes // 4),

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 PAGE = 4096
 LARGEST = 2 << 20  # bytes of the last allocation that a core makes
-FIRST_PID = 40_100
 # shares of a job's HBM by category, and bytes of host memory a core
 _HBM = (
     *(("model_code", 26), ("constants", 500), ("model_shared_scratchpad", 156), ("tensors", 234)),
@@ -72,9 +71,10 @@ class RunningJob:
 
     def start(self) -> None:
         """Take the cores, load a model, begin to execute."""
-        if self.running or self.world.node.module != "live":
+        over = self.job.until is not None and self.world.now >= self.job.until
+        if self.running or over or self.world.node.module != "live":
             return
-        self.running = True
+        self.running, self.hung = True, False
         node = self.world.node
         shown = {device.index for _, device in node.listed()}
         for index in self.job.devices:
@@ -93,7 +93,7 @@ class RunningJob:
         free = [device.cores[n] for n in wanted if device.cores[n].load is None]
         if not free:
             return
-        pid = FIRST_PID + 8 * device.index + len(world.node.processes) * 200
+        pid = world.new_pid()
         self.pids.append(pid)
         world.node.processes[pid] = job.name
         world.say(f"neuron:npid_attach: pid={pid}, slot=0")

@@ -74,7 +74,11 @@ def unload(world: World) -> None:
     """The driver goes: all that it kept is gone, the firmware's registers stay."""
     node = world.node
     for device in node.devices:
-        device.cores = [_core(node.driver, device.index, n) for n in range(len(device.cores))]
+        before, device.cores = device.cores, []
+        for old in before:
+            core = _core(node.driver, device.index, old.index)
+            core.pace = old.pace  # the hardware's, not the driver's
+            device.cores.append(core)
         device.host = {name: Memory() for name in HOST_MEMORY}
         device.power = Power()
         device.state, device.error_events, device.cached = 0, 0, None
@@ -87,7 +91,7 @@ def unload(world: World) -> None:
 def load(world: World, seconds: float) -> None:
     """The driver comes: devices appear one by one over `seconds`, then it is live."""
     node = world.node
-    node.module, node.loaded_at = "coming", world.now
+    node.module, node.loaded_at = "coming", world.age
     stamp = f"{node.driver.version}-0000000"
     world.say(f"Neuron Driver Started with Version:{stamp} at: 2026-Nov-30 00:00:00.000000", ERROR)
     idle_memory(node)

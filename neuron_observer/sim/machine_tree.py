@@ -42,6 +42,13 @@ _PARAMETERS = {
     "userver_etimeout": "600",
     "wc_enable": "1",
 }
+_ALWAYS = (  # on every Linux host that has PCI
+    "sys/module",
+    "sys/bus/pci/devices",
+    "sys/bus/pci/drivers",
+    "sys/devices/virtual",
+    "dev",
+)
 _SINCE_28 = {
     "zerocopy_trn1_override": "0",
     "dma_teardown_on_exit": "1",
@@ -53,13 +60,18 @@ _SINCE_28 = {
 def build(world: World) -> Tree:
     """All files that the host shows now."""
     tree, node = Tree(), world.node
+    for folder in _ALWAYS:
+        tree.folder(folder)
     tree.link("sys/class/dmi/id", "../../devices/virtual/dmi/id")
     dmi = "sys/devices/virtual/dmi/id"
     tree.text(f"{dmi}/product_name", 0o444, f"{node.instance.name}\n")
     tree.text(f"{dmi}/sys_vendor", 0o444, "Amazon EC2\n")
     if node.instance_id:
         tree.text(f"{dmi}/board_asset_tag", 0o444, f"{node.instance_id}\n")
+    if node.ports:
+        tree.folder("sys/class/infiniband")
     if node.module != "absent":
+        tree.folder("sys/bus/pci/drivers/neuron-driver")
         _module(tree, node)
         _class_attributes(tree, world)
         for number, device in node.listed():
@@ -78,7 +90,7 @@ def build(world: World) -> Tree:
 
 def _module(tree: Tree, node: Node) -> None:
     tree.text(f"{MODULE}/version", 0o444, f"{node.driver.version}\n")
-    tree.file(f"{MODULE}/initstate", 0o444, lambda: f"{node.module}\n".encode())
+    tree.file(f"{MODULE}/initstate", 0o444, partial(_line, node, "module"))
     tree.file(f"{MODULE}/refcnt", 0o444, lambda: b"%d\n" % len(node.processes))
     tree.text(f"{MODULE}/srcversion", 0o444, "5E1A7C0D9B3F42680ACE135\n")
     tree.text(f"{MODULE}/taint", 0o444, "OE\n")
@@ -174,8 +186,8 @@ def _adapter(tree: Tree, node: Node, port: Port) -> None:
     tree.text(f"{folder}/ports/1/link_layer", 0o444, "Unknown\n")
 
 
-def _line(port: Port, name: str) -> bytes:
-    return f"{getattr(port, name)}\n".encode()
+def _line(owner: object, name: str) -> bytes:
+    return f"{getattr(owner, name)}\n".encode()
 
 
 def _item(counters: dict[str, int], name: str) -> Callable[[], bytes]:

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from neuron_observer.sim.scenario import Scenario
 
 
-def simulate(scenario: Scenario, clock: Clock, *, begin: float | None = None) -> SimulatedFs:
+def simulate(
+    scenario: Scenario, clock: Clock, *, begin: float | None = None, speed: float = 1.0
+) -> SimulatedFs:
     """A host that plays a scenario by a clock; `begin` seconds of it are over (its warm-up)."""
     world = play(scenario)
     begin = scenario.warm_up if begin is None else begin
-    set_clocks(world, clock, begin)
+    set_clocks(world, clock, begin, speed)
     world.advance_to(begin)
-    return SimulatedFs(world, clock, name="simulation")
+    return SimulatedFs(world, clock, speed=speed)
 
 
 def play(scenario: Scenario) -> World:

@@ -159,6 +159,17 @@ def seconds_blocked(device: Device, driver: Driver, name: str) -> float:
     return device.hang
 
 
+def say_of_read(device: Device, driver: Driver, name: str) -> str:
+    """What the driver prints when somebody reads a dead register; without a device number."""
+    if device.firmware.answers != "dead":
+        return ""
+    if name == "serial_number":
+        return "sysfs failed to read serial number from FWIO"
+    if name == "sram_ecc_uncorrected" and driver.blocks:
+        return "sysfs failed to read ECC SRAM error from FWIO"
+    return ""
+
+
 def refresh(node: Node) -> None:
     """The driver's metrics thread: note changes of the error registers while devices are ready."""
     if node.module == "absent" or node.instance.chip.dice != 2 or node.driver.blocks:

@@ -220,7 +220,7 @@ class Node:
     ports: list[Port]
     instance_id: str | None = None
     module: ModuleState = "live"
-    loaded_at: float = 0.0  # simulated seconds
+    loaded_at: float = 0.0  # seconds after the host was booted
     major: int = 241
     processes: dict[int, str] = field(default_factory=dict)  # pid → name of a job's process
     host: HostUse = field(default_factory=HostUse)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import random
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.sim.kernel import INFO, KernelLog
 from neuron_observer.sim.loading import idle_memory, make_node
@@ -23,7 +23,17 @@ if TYPE_CHECKING:
     from neuron_observer.sim.chips import Driver, Instance
     from neuron_observer.sim.job import RunningJob
 
+FIRST_PID = 40_100
 BOOTED = 3_600.0  # seconds that the host has been up at the beginning, unless a clock tells
+
+
+class Clocks(NamedTuple):
+    """What the clocks say at a simulated instant, and how fast simulated time goes by them."""
+
+    now: float = 0.0  # simulated seconds
+    wall: float = 0.0
+    uptime: float = BOOTED
+    speed: float = 1.0
 
 
 class World:
@@ -35,22 +45,28 @@ class World:
         self.log = KernelLog()
         self.jobs: list[RunningJob] = []
         self.now = 0.0
-        self.wall_offset = 0.0  # wall clock less simulated time
-        self.uptime_offset = BOOTED
+        self.clocks = Clocks()
         self._queue: list[tuple[float, int, Callable[[], object]]] = []
         self._order = count()
+        self._pids = count(FIRST_PID, 7)
         idle_memory(self.node)
         self.every(PERIOD, lambda: sample_power(self))
 
     @property
     def wall(self) -> float:
         """Wall clock of this instant."""
-        return self.now + self.wall_offset
+        return self.clocks.wall + (self.now - self.clocks.now) / self.clocks.speed
 
     @property
     def uptime(self) -> float:
         """Seconds since the host was booted, the clock of the kernel log."""
-        return max(self.now + self.uptime_offset, 0.0)
+        uptime = self.clocks.uptime + (self.now - self.clocks.now) / self.clocks.speed
+        return max(uptime, 0.0)
+
+    @property
+    def age(self) -> float:
+        """Simulated seconds for which the host has been up."""
+        return self.now + BOOTED
 
     def at(self, time: float, action: Callable[[], object]) -> None:
         """Have something happen; what is past happens with the next step."""
@@ -73,6 +89,10 @@ class World:
             self.at(begin + next(number) * seconds, again)
 
         self.at(begin + next(number) * seconds, again)
+
+    def new_pid(self) -> int:
+        """The number of a new process."""
+        return next(self._pids)
 
     def say(self, text: str, level: int = INFO) -> None:
         """Print a kernel line now."""

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 def _off(world: World, fault: Fault) -> None:
     firmware = device_of(world, fault).firmware
     firmware.answers = "ones"
+    for job in jobs_on(world, fault.device):
+        job.hang(0.0)
     at_end(world, fault, lambda: setattr(firmware, "answers", "yes"))
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from neuron_observer.sim.job import RunningJob
     from neuron_observer.sim.world import World
 
+MIB = 1 << 20
 _COUNT = Parameter("count", 1, "errors", least=1, most=1_000_000)
 _ENDS_JOB = Parameter("ends_job", True, "the job on the device fails and ends")
 _ERRORS = tuple(name for name in STATUS if name != "success")
@@ -53,16 +54,15 @@ def _dma_abort(world: World, fault: Fault) -> None:
 
 
 def _errors(world: World, fault: Fault) -> None:
-    counter = core_of(world, fault).counters[fault.text("counter")]
-    counter.count(fault.whole("count"))
+    def again() -> None:
+        counter = core_of(world, fault).counters[fault.text("counter")]
+        counter.count(fault.whole("count"))
+        if not jobs_on(world, fault.device):
+            counter.flush()  # a process that ended at once
+
+    again()
     if fault.number("every"):
-        world.every(
-            fault.number("every"),
-            lambda: (
-                core_of(world, fault).counters[fault.text("counter")].count(fault.whole("count"))
-            ),
-            until=fault.until,
-        )
+        world.every(fault.number("every"), again, until=fault.until)
 
 
 def _throttled(world: World, fault: Fault) -> None:
@@ -86,36 +86,47 @@ def _hang(world: World, fault: Fault) -> None:
     at_end(world, fault, lambda: set_pace(1.0))
 
 
-def _leak(world: World, fault: Fault) -> None:
-    size = int(fault.number("rate") * (1 << 20))
+class _Leak:
+    """Memory that is taken and not given back: of the host, or of a core until it is full."""
 
-    def more() -> None:
-        node = world.node
-        if fault.text("where") == "host":
-            node.host.leaked += size
+    def __init__(self, world: World, fault: Fault) -> None:
+        self.world, self.fault = world, fault
+        self.size = int(fault.number("rate") * MIB)
+        self.core = core_of(world, fault)
+        self.lost = 0
+        self.full = False
+
+    def more(self) -> None:
+        """Another second."""
+        if self.fault.text("where") == "host":
+            self.world.node.host.leaked += self.size
             return
-        chip, core = node.instance.chip, core_of(world, fault)
-        if core.held.total + size <= chip.stacks * chip.stack_bytes // chip.cores:
-            core.allocate("tensors", size)
-            lost.append(size)
-        elif not full:
-            full.append(True)
-            world.say(
-                f"neuron:mc_alloc_internal: nd {fault.device} HBM 0: Could not allocate {size}"
-                " bytes at offset 0 for contiguous scratchpad",
+        chip, core = self.world.node.instance.chip, core_of(self.world, self.fault)
+        if core is not self.core:  # the driver was loaded anew
+            self.core, self.lost, self.full = core, 0, False
+        if core.held.total + self.size <= chip.stacks * chip.stack_bytes // chip.cores:
+            core.allocate("tensors", self.size)
+            self.lost += self.size
+        elif not self.full:
+            self.full = True
+            self.world.say(
+                f"neuron:mc_alloc_internal: nd {self.fault.device} HBM 0: Could not allocate"
+                f" {self.size} bytes at offset 0 for contiguous scratchpad",
                 ERROR,
             )
 
-    def give_back() -> None:
-        if fault.text("where") == "host":
-            world.node.host.leaked = 0
-        else:
-            core_of(world, fault).allocate("tensors", -sum(lost))
+    def give_back(self) -> None:
+        """The fault is over."""
+        if self.fault.text("where") == "host":
+            self.world.node.host.leaked = 0
+        elif core_of(self.world, self.fault) is self.core and self.lost:
+            self.core.allocate("tensors", -self.lost)
 
-    lost: list[int] = []
-    full: list[bool] = []
-    world.every(1.0, more, until=fault.until)
-    at_end(world, fault, give_back)
+
+def _leak(world: World, fault: Fault) -> None:
+    leak = _Leak(world, fault)
+    world.every(1.0, leak.more, until=fault.until)
+    at_end(world, fault, leak.give_back)
 
 
 def _cleared(world: World, fault: Fault) -> None:

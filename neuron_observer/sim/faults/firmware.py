@@ -83,6 +83,7 @@ FAULTS = (
         "Reading a firmware register takes long (in-process simulation only).",
         _hanging,
         (Parameter("seconds", 5.0, "seconds a read", most=3600),),
+        in_files=False,
     ),
     FaultKind(
         "power_flat",

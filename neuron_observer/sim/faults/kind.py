@@ -34,6 +34,7 @@ class FaultKind(NamedTuple):
     begin: Callable[[World, Fault], None]
     parameters: tuple[Parameter, ...] = ()
     ends: bool = True  # whether `until` means anything
+    in_files: bool = True  # whether a simulation in a directory can show it
 
 
 class Fault(NamedTuple):

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 from neuron_observer.sim.faults.execution import fail
 from neuron_observer.sim.faults.kind import FaultKind, Parameter, device_of
 from neuron_observer.sim.faults.lines import say_hardware_error
+from neuron_observer.sim.kernel import WARNING
 
 if TYPE_CHECKING:
     from neuron_observer.sim.faults.kind import Fault
     from neuron_observer.sim.world import World
 
+_PENDING_ALONE = (  # 2.30.2 neuron_dhal_v3.c
+    "neuron:nsysfsmetric_get_hbm_error_count_v3: [ND {}] HBM pending_repair but no repairable"
+    " errors"
+)
 _COUNT = Parameter("count", 1, "errors", least=1, most=4095)
 _STACK = Parameter("stack", 0, "HBM stack; of a chip with fewer: the last", most=3)
 _ENDS_JOB = Parameter("ends_job", True, "the job on the device fails and ends")
@@ -40,6 +45,9 @@ def _repair(world: World, fault: Fault) -> None:
     firmware = device_of(world, fault).firmware
     _stack(world, fault)[1] += fault.whole("count")
     firmware.repair = 1
+    node = world.node
+    if not fault.whole("count") and node.driver.splits_ecc and node.instance.chip.dice == 2:
+        world.say(_PENDING_ALONE.format(fault.device), WARNING)
     fail(world, fault, "hw_repairable_hbm_ue_error", fault.flag("ends_job"))
     if fault.number("fails_after"):
         world.after(fault.number("fails_after"), lambda: setattr(firmware, "repair", 2))
@@ -74,7 +82,7 @@ FAULTS = (
         "Repairable HBM errors: a repair is pending until the driver is loaded anew, or fails.",
         _repair,
         (
-            _COUNT,
+            _COUNT._replace(least=0),
             _STACK,
             Parameter("fails_after", 0.0, "seconds until the repair has failed; 0: it does not"),
             _ENDS_JOB,

@@ -62,13 +62,13 @@ def _core(view: View, core: Core, bars: int, course: int, rows: int) -> list[Lin
     figures = line(
         f"{core.index:>2}",
         Span(f"{percent(share, view):>5} ", tone),
-        Span(filled, "good"),
+        Span(filled, "load"),
         Span(rest, "dim"),
-        Span(f"  {last}", "good"),
+        Span(f"  {last}", "load"),
         Span(f" {held:>5}"),
     )
     gap = [BLANK] * (rows - 1 - len(above))
-    return [*gap, *(line(" " * (10 + bars), Span(text, "good")) for text in above), figures]
+    return [*gap, *(line(" " * (10 + bars), Span(text, "load")) for text in above), figures]
 
 
 def columns(view: View, place: Place, width: int) -> list[float | None]:

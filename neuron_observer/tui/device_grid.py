@@ -156,14 +156,15 @@ def letter(view: View, index: int) -> Span:
 
 
 def _rows(view: View, index: int) -> dict[str, Callable[[int], Line]]:
-    def ratio(name: str, metric: str) -> Callable[[int], Line]:
+    def ratio(tone: Tone, name: str, metric: str) -> Callable[[int], Line]:
         share = _share(view, metric, index)
-        return lambda width: labelled(view, name, share, percent(share, view), width)
+        bar_of = Bar(name, tone, share, percent(share, view))
+        return lambda width: labelled(view, bar_of, width)
 
     return {
-        "util": ratio("util ", _UTILIZATION),
+        "util": ratio("load", "util ", _UTILIZATION),
         "HBM": lambda width: _memory(view, index, width),
-        "power": ratio("power", _POWER),
+        "power": ratio("power", "power", _POWER),
     }
 
 
@@ -174,15 +175,24 @@ def _memory(view: View, index: int, width: int) -> Line:
     if not isinstance(used, Missing):
         share = capacity if isinstance(capacity, Missing) else used / capacity
     text = f"{gib(used, view)}/{gib(capacity, view)}"
-    return labelled(view, "HBM  " if width >= 24 else "", share, text, width)
+    return labelled(view, Bar("HBM  " if width >= 20 else "", "memory", share, text), width)
 
 
-def labelled(view: View, name: str, share: float | Missing, text: str, width: int) -> Line:
+class Bar(NamedTuple):
+    """What a bar shows."""
+
+    name: str
+    tone: Tone
+    share: float | Missing
+    text: str  # the figure behind it
+
+
+def labelled(view: View, of: Bar, width: int) -> Line:
     """A name, a bar and its figure; no bar where the share is missing."""
-    figure = f"{text:>8}"
-    room = max(width - len(name) - len(figure) - (1 if name else 0), 0)
-    start = line(Span(f"{name} ", "dim")) if name else ()
-    if isinstance(share, Missing):
+    figure = f"{of.text:>8}"
+    room = max(width - len(of.name) - len(figure) - (1 if of.name else 0), 0)
+    start = line(Span(f"{of.name} ", "dim")) if of.name else ()
+    if isinstance(of.share, Missing):
         return (*start, Span(" " * room), Span(figure, "dim"))
-    filled, rest = bar(share, room, view.signs)
-    return (*start, Span(filled, "good"), Span(rest, "dim"), Span(figure, "figure"))
+    filled, rest = bar(of.share, room, view.signs)
+    return (*start, Span(filled, of.tone), Span(rest, "dim"), Span(figure, "figure"))

@@ -8,7 +8,7 @@ from neuron_observer.tui.core_bars import core_bars
 from neuron_observer.tui.device_grid import device_grid, rows_of
 from neuron_observer.tui.host_strip import host_strip
 from neuron_observer.tui.keys import keys
-from neuron_observer.tui.lines import fit, plain
+from neuron_observer.tui.lines import BLANK, fit, plain
 from neuron_observer.tui.memory import CATEGORIES, memory
 from neuron_observer.tui.node_line import node_line
 from neuron_observer.tui.power import identity, power
@@ -110,22 +110,28 @@ def printed(view: View, width: int) -> list[str]:
     detail = 1 + max(cores, len(CATEGORIES) + _POWER) if view.device else 0
     grid = 1 + max(2 * rows_of(view, width), 2)
     regions = _stacked(view, width, Heights(grid, detail, 0, 0))
-    return [*_text(view, regions, width), *(plain(one) for one in listed(view))]
+    lines = [*_composed(view, regions, width), *listed(view)]
+    return [plain(one).rstrip() for one in lines]
 
 
 def screen(view: View, width: int, height: int) -> list[str]:
     """The whole screen as text, without what the widgets add: tones."""
-    lines = _text(view, arrange(view, width, height), width)
-    return [*lines, *[""] * (height - len(lines))]
+    return [plain(one).rstrip() for one in composed(view, width, height)]
 
 
-def _text(view: View, regions: Sequence[Region], width: int) -> list[str]:
+def composed(view: View, width: int, height: int) -> list[Line]:
+    """The whole screen as lines."""
+    lines = _composed(view, arrange(view, width, height), width)
+    return [*lines, *[BLANK] * (height - len(lines))]
+
+
+def _composed(view: View, regions: Sequence[Region], width: int) -> list[Line]:
     height = max(region.y + region.height for region in regions)
-    rows = [[" "] * width for _ in range(height)]
-    for region in regions:
-        for y, drawn_line in enumerate(drawn(view, region)):
-            rows[region.y + y][region.x : region.x + region.width] = plain(drawn_line)
-    return ["".join(row).rstrip() for row in rows]
+    rows: list[Line] = [BLANK] * height
+    for region in sorted(regions, key=lambda region: region.x):
+        for y, one in enumerate(drawn(view, region), region.y):
+            rows[y] = (*fit(rows[y], region.x), *one)
+    return [fit(row, width) for row in rows]
 
 
 def drawn(view: View, region: Region) -> list[Line]:

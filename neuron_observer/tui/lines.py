@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-Tone: TypeAlias = Literal["plain", "dim", "heading", "good", "warn", "bad", "chosen", "figure"]
+Tone: TypeAlias = Literal[
+    "plain",
+    "dim",
+    "heading",
+    "figure",
+    "chosen",
+    "good",
+    "warn",
+    "bad",
+    "load",  # bars, by what they measure
+    "memory",
+    "power",
+]
 
 
 class Span(NamedTuple):

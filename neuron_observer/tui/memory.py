@@ -78,4 +78,4 @@ def _category(view: View, name: str, held: float | Missing, whole: float, width:
     if isinstance(held, Missing):
         return line(label, " " * room, Span(figure, "dim"))
     filled, rest = bar(held / whole if whole else 0.0, room, view.signs)
-    return line(label, Span(filled, "good"), Span(rest, "dim"), Span(figure, "figure"))
+    return line(label, Span(filled, "memory"), Span(rest, "dim"), Span(figure, "figure"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import resource
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from neuron_observer.sources.hostfs import HostFs
 
 ONE_SHOT_DEADLINE = 10.0  # seconds; nobody waits a minute to hear that a device does not answer
+ENOUGH_DESCRIPTORS = 10_000  # a trn2.48xlarge has some 8,000 files that are read again and again
 REPORT_WAIT = 11.0  # seconds; two of neuron-monitor's own periods, and a start
 
 Function = TypeVar("Function", bound="Callable[..., object]")
@@ -226,7 +229,7 @@ def open_reader(  # noqa: PLR0913 - one an option
         all_devices=all_devices,
         only=only,
         machine=only is None,
-        keep=lasting,
+        keep=lasting and enough_descriptors(),
         firmware_deadline=None if lasting else ONE_SHOT_DEADLINE,
         wait_for_firmware=not lasting,
         kernel_log=kernel_log,
@@ -240,6 +243,14 @@ def open_reader(  # noqa: PLR0913 - one an option
             path_map=config.path_map, all_devices=all_devices or config.all_devices
         )
     return HostReader(host, SystemClock() if lasting else clock_of(host), options)
+
+
+def enough_descriptors() -> bool:
+    """Whether all files may stay open; allows itself what an administrator allows, not a shell."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return most >= ENOUGH_DESCRIPTORS
 
 
 def clock_of(host: HostFs) -> Clock:

@@ -103,7 +103,7 @@ def watch(make_reader: Callable[..., HostReader], device: int | None, signs: Sig
     from neuron_observer.loop import Loop  # noqa: PLC0415 - the same
     from neuron_observer.tui.glance import METRICS  # noqa: PLC0415 - the same
 
-    glance = make_reader(lasting=True, only=METRICS)
+    glance = make_reader(only=METRICS)
     first = StillFeed((glance.poll(("fast", "normal", "slow")),), NOT_JUDGED)
     glance.close()
     # the host is named by options that only this thread knows

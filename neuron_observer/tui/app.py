@@ -17,7 +17,7 @@ from neuron_observer.tui.torus import order
 from neuron_observer.tui.view import Cells, View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
@@ -68,6 +68,7 @@ class TopApp(App[None]):
         self._selected = selected
         self._paused_at: Frame | None = None
         self._regions: tuple[Region, ...] = ()
+        self._shown: tuple[object, ...] = ()
         self._panels = {name: Panel(name) for name in PANELS}
 
     def compose(self) -> ComposeResult:
@@ -127,10 +128,18 @@ class TopApp(App[None]):
         if view is None:
             self._wait_for_first_frame(width)
             return
+        shown = (view.cells, view.selected, view.paused, width, height)
+        if shown == self._shown:  # time alone moves only the age
+            self._draw(view, [region for region in self._regions if region.panel == "node"])
+            return
+        self._shown = shown
         regions = arrange(view, width, height)
         if regions != self._regions:
             self._regions = regions
             self._place(regions)
+        self._draw(view, regions)
+
+    def _draw(self, view: View, regions: Iterable[Region]) -> None:
         for region in regions:
             self._panels[region.panel].show(drawn(view, region))
 

@@ -57,6 +57,13 @@ def _named(names: list[str], most: int | None) -> str:
 
 def by_reason(view: View) -> dict[str, list[str]]:
     """Reason → the names of what is missing for it, in the order of the screen."""
+    known = view.cells.reasons
+    if view.selected not in known:
+        known[view.selected] = _by_reason(view)
+    return known[view.selected]
+
+
+def _by_reason(view: View) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name, cell in (*_device_cells(view), *_host_cells(view)):
         if isinstance(cell, Missing):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Batch, Cell, Device, Frame, Snapshot
     from neuron_observer.tui.signs import Signs
 
-RATE_WINDOW = 30.0  # seconds in which two values must lie for a rate
+RATE_WINDOW = 10.0  # seconds in which two values must lie for a rate
 GONE_AFTER = 3.0  # seconds (of the 1 s lane, three periods) after which a frame is old
 
 
@@ -55,10 +55,12 @@ class View(NamedTuple):
 
 
 class Cells:
-    """The cells of a frame, found by metric and place."""
+    """The cells of a frame, found by metric and place; and what is computed of it only once."""
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
+        self.rates: dict[tuple[str, Place], float | Missing] = {}
+        self.reasons: dict[int | None, dict[str, list[str]]] = {}  # by selected device
         self._batches: dict[int | None, list[Batch]] = {}
         for batch in frame.snapshot.batches:
             self._batches.setdefault(batch.device, []).append(batch)
@@ -89,6 +91,13 @@ class Cells:
 
 def rate(view: View, metric: str, place: Place) -> float | Missing:
     """Increase a second of a counter between its last two values; a fall gives none."""
+    known = view.cells.rates
+    if (metric, place) not in known:
+        known[metric, place] = _rate(view, metric, place)
+    return known[metric, place]
+
+
+def _rate(view: View, metric: str, place: Place) -> float | Missing:
     now = view.cells.number(metric, place)
     if isinstance(now, Missing):
         return now

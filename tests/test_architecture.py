@@ -176,7 +176,9 @@ def _loaded(*arguments: str) -> set[str]:
     return set(run.stderr.splitlines())
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("devices", "--help"), ("doctor", "--help")])
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("devices", "--help"), ("doctor", "--help"), ("top", "--help")]
+)
 def test_start_up_is_light(arguments: tuple[str, ...]) -> None:
     """Help loads no screen, no table library, no numbers library and no exporter."""
     heavy = {"textual", "rich", "numpy", "prometheus_client", "yaml", "psutil"}

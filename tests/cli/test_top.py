@@ -52,7 +52,7 @@ def test_the_width_is_asked_for(
     """`--width`, else COLUMNS, else 80."""
 
     def width(*arguments: str) -> int:
-        return len(call("top", "--once", "--host-root", BUSY, *arguments).out.splitlines()[0])
+        return len(call("top", "--once", "--host-root", SMALL, *arguments).out.splitlines()[0])
 
     monkeypatch.delenv("COLUMNS", raising=False)
     assert width() == 80
@@ -105,7 +105,7 @@ def test_any_locale(environment: dict[str, str], is_ascii: bool) -> None:
 
 def test_ascii_on_request(call: Callable[..., Result]) -> None:
     """`--ascii` wins over what the terminal could do."""
-    assert call("top", "--once", "--ascii", "--host-root", BUSY).out.isascii()
+    assert call("top", "--once", "--ascii", "--host-root", SMALL).out.isascii()
 
 
 def test_once_is_light() -> None:

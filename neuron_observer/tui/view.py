@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Batch, Cell, Device, Frame, Snapshot
     from neuron_observer.tui.signs import Signs
 
-RATE_WINDOW = 10.0  # seconds in which two values must lie for a rate
+RATE_WINDOW = 10.0  # seconds over which a rate is taken
 GONE_AFTER = 3.0  # seconds (of the 1 s lane, three periods) after which a frame is old
 
 
@@ -90,7 +90,10 @@ class Cells:
 
 
 def rate(view: View, metric: str, place: Place) -> float | Missing:
-    """Increase a second of a counter between its last two values; a fall gives none."""
+    """Increase a second of a counter over the last seconds, because traffic comes in bursts.
+
+    Only what was counted since the counter last fell is looked at.
+    """
     known = view.cells.rates
     if (metric, place) not in known:
         known[metric, place] = _rate(view, metric, place)
@@ -101,16 +104,23 @@ def _rate(view: View, metric: str, place: Place) -> float | Missing:
     now = view.cells.number(metric, place)
     if isinstance(now, Missing):
         return now
-    values = view.history(metric, place, RATE_WINDOW)[-2:]
+    values = _since_it_fell(view.history(metric, place, RATE_WINDOW))
     if len(values) < 2:
         return Missing(Why.NOT_YET, "needs two reads")
-    before, after = values
-    seconds = after.read_time - before.read_time
-    if isinstance(before.value, str) or isinstance(after.value, str) or seconds <= 0:
-        return Missing(Why.FAILED, f"no rate of {metric}")
-    if after.value < before.value:
-        return Missing(Why.NOT_YET, "the counter was reset")
-    return (after.value - before.value) / seconds
+    (first, begin), (last, end) = values[0], values[-1]
+    return (last - first) / (end - begin)
+
+
+def _since_it_fell(values: Sequence[Value]) -> list[tuple[float, float]]:
+    """Numbers and times, each later than the one before and no less."""
+    found: list[tuple[float, float]] = []
+    for value, read_time in values:
+        if isinstance(value, str) or (found and read_time <= found[-1][1]):
+            continue
+        if found and value < found[-1][0]:
+            found = []
+        found.append((value, read_time))
+    return found
 
 
 def percent(share: float | Missing, view: View) -> str:

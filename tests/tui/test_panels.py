@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from neuron_observer.model import (
     NODE,
@@ -158,23 +160,41 @@ class Course(StillFeed):
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ((), Why.NOT_YET),
-        (((5, 0.0),), Why.NOT_YET),
-        (((5, 0.0), (9, -0.0)), Why.FAILED),
-        (((9, -1.0), (5, 0.0)), Why.NOT_YET),
+        ((), None),
+        (((5, 0.0),), None),
+        (((5, 0.0), (9, 0.0)), None),
+        (((9, -1.0), (5, 0.0)), None),
+        (((1, -11.0), (9, 0.0)), None),
         (((1, -4.0), (5, -2.0), (9, 0.0)), 2.0),
-        (((1, -11.0), (9, 0.0)), Why.NOT_YET),
+        (((0, -8.0), (0, -4.0), (40, 0.0)), 5.0),
+        (((90, -6.0), (1, -4.0), (5, -2.0), (9, 0.0)), 2.0),
+        (((5, -2.0), (5, 0.0)), 0.0),
     ],
 )
-def test_a_rate_needs_two_values(
-    view: View, values: tuple[tuple[int, float], ...], expected: float | Why
+def test_a_rate_is_over_the_last_seconds(
+    view: View, values: tuple[tuple[int, float], ...], expected: float | None
 ) -> None:
-    """One value, a fall, no time or too much of it give none."""
+    """One value, a fall at the end, no time or too much of it give none; a fall begins anew."""
     end = view.snapshot.monotonic
     feed = Course([view.snapshot], NOT_JUDGED)
     feed.values = tuple(Value(value, end + at) for value, at in values)
     found = rate(view._replace(feed=feed, cells=Cells(feed.frame)), "host.cpu.user", NODE)
-    assert (found.why if isinstance(found, Missing) else found) == expected
+    if expected is None:
+        assert found == Missing(Why.NOT_YET, "needs two reads")
+    else:
+        assert found == pytest.approx(expected)
+
+
+@given(st.lists(st.integers(0, 10**12), max_size=12))
+def test_a_rate_is_never_negative(counted: list[int]) -> None:
+    """Whatever a counter does, and never more than what it shows now."""
+    view = view_of(moving())
+    end = view.snapshot.monotonic
+    feed = Course([view.snapshot], NOT_JUDGED)
+    count = len(counted)
+    feed.values = tuple(Value(n, end - (count - 1 - i) * 0.5) for i, n in enumerate(counted))
+    found = rate(view._replace(feed=feed, cells=Cells(feed.frame)), "host.cpu.user", NODE)
+    assert isinstance(found, Missing) or 0 <= found <= counted[-1] / 0.5
 
 
 def test_a_paused_course_ends_with_its_frame(view: View) -> None:

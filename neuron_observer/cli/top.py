@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.clock import Clock
     from neuron_observer.feed import Feed
+    from neuron_observer.loop import Loop
     from neuron_observer.observer import HostReader
     from neuron_observer.tui.signs import Signs
 
@@ -100,14 +101,18 @@ def read_still(reader: HostReader) -> StillFeed:
 def watch(make_reader: Callable[..., HostReader], device: int | None, signs: Signs) -> int:
     """The screen over a loop; its first frame is a glance at what the screen shows."""
     from neuron_observer.early import EarlyFeed  # noqa: PLC0415 - not for one frame
-    from neuron_observer.loop import Loop  # noqa: PLC0415 - the same
     from neuron_observer.tui.glance import METRICS  # noqa: PLC0415 - the same
+
+    def make_loop() -> Loop:
+        from neuron_observer.loop import Loop  # noqa: PLC0415 - not before the first frame
+
+        # the host is named by options that only the main thread knows
+        return Loop(make_reader(lasting=True, host=glance.host))
 
     glance = make_reader(only=METRICS)
     first = StillFeed((glance.poll(("fast", "normal", "slow")),), NOT_JUDGED)
     glance.close()
-    # the host is named by options that only this thread knows
-    feed = EarlyFeed(first, lambda: Loop(make_reader(lasting=True, host=glance.host)))
+    feed = EarlyFeed(first, make_loop)
     try:
         return run_app(feed, glance.clock, device, signs, feed.start)
     finally:

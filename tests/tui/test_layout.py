@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neuron_observer.model import Missing, Why
+from neuron_observer.model import Missing, Place, Why
 from neuron_observer.tui.layout import PANELS, arrange, printed, screen
 from neuron_observer.tui.lines import plain
 from neuron_observer.tui.reasons import by_reason, listed, reasons
@@ -118,3 +119,27 @@ def test_a_printed_frame_is_whole() -> None:
     assert "uncategorized" in text
     assert text.count("\n— ") == len(by_reason(view_of(still("inf2.48xlarge-2.30.2-worn"))))
     assert "die 1 —" in text
+
+
+@ANY
+@given(st.integers(0, 2**32 - 1), st.floats(0, 1), st.sampled_from([(80, 24), (120, 40)]))
+def test_any_hole_is_a_dash_with_a_reason(seed: int, share: float, size: tuple[int, int]) -> None:
+    """Whatever is missing: every core says so where it is, and each reason is told."""
+    frame = still("trn2.3xlarge-2.30.2-busy").frame
+    dice = Random(seed)  # noqa: S311 - a test's choice
+    gone = Missing(Why.FAILED, "a hole")
+    batches = tuple(
+        batch._replace(cells=[gone if dice.random() < share else cell for cell in batch.cells])
+        for batch in frame.snapshot.batches
+    )
+    feed = still("empty")
+    feed.frame = frame._replace(snapshot=frame.snapshot._replace(batches=batches))
+    view = view_of(feed)
+    text = screen(view, *size)
+    for core in range(8):
+        held = view.cells.at("core.hbm.used", Place(0, core))
+        row = next(one for one in text if one.startswith(f" {core} "))[: size[0] // 2]
+        assert (row.split()[-1] == "—") == isinstance(held, Missing)
+    is_gone = view.cells.at("device.power.mean", Place(0)) == gone
+    told = by_reason(view).get("failed: a hole", [])
+    assert ("power of the minute" in told) == is_gone

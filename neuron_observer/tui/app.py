@@ -80,7 +80,7 @@ class TopApp(App[None]):
         self.set_interval(LOOK, self.look)
         self.look()
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             loop.add_signal_handler(number, self._end, number)
 
     def on_ready(self) -> None:

@@ -17,12 +17,11 @@ class Signs(NamedTuple):
     dash: str  # a missing value
     dot: str  # between two pieces
     chosen: str  # before the selected device
-    rule: str
 
 
-UNICODE = Signs("▏▎▍▌▋▊▉█", "▁▂▃▄▅▆▇█", "·", "—", "·", "▸", "─")
-ASCII = Signs("#", ".:|#", ".", "-", "|", ">", "-")
-_NO_WORDS = ("", "C", "POSIX")  # locales that know ASCII only
+UNICODE = Signs("▏▎▍▌▋▊▉█", "▁▂▃▄▅▆▇█", "·", "—", "·", "▸")
+ASCII = Signs("#", ".:|#", ".", "-", "|", ">")
+_ASCII_LOCALES = ("C", "POSIX")
 
 
 def signs_for(environment: Mapping[str, str], encoding: str | None) -> Signs:
@@ -36,13 +35,13 @@ def signs_for(environment: Mapping[str, str], encoding: str | None) -> Signs:
     except (UnicodeEncodeError, LookupError):
         return ASCII
     said = environment.get("LC_ALL") or _ctype(environment) or environment.get("LANG")
-    return ASCII if said is not None and said in _NO_WORDS[1:] else UNICODE
+    return ASCII if said in _ASCII_LOCALES else UNICODE
 
 
 def _ctype(environment: Mapping[str, str]) -> str | None:
     """LC_CTYPE, unless it is what Python itself sets beside a LANG of C."""
     ctype = environment.get("LC_CTYPE")
-    coerced = ctype == "C.UTF-8" and environment.get("LANG") in _NO_WORDS[1:]
+    coerced = ctype == "C.UTF-8" and environment.get("LANG") in _ASCII_LOCALES
     return None if coerced else ctype
 
 

@@ -161,7 +161,7 @@ def test_a_key_ends_it(terminal: Callable[..., Terminal], tmp_path: Path) -> Non
     assert not COLOURS.search(seen.written)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_ends_it(
     terminal: Callable[..., Terminal], tmp_path: Path, number: signal.Signals
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from neuron_observer.model import Missing, Place
+from neuron_observer.model import Missing, Place, Why
 from neuron_observer.text import bytes_text
 from neuron_observer.tui.lines import Line, Span, line
 from neuron_observer.tui.signs import bar
@@ -27,6 +27,7 @@ CATEGORIES = (
     "notifications",
     "uncategorized",
 )
+NO_CORE = Missing(Why.FAILED, "no core was found")
 _NAME = 24  # cells of the longest name and a blank
 
 
@@ -61,7 +62,9 @@ def _rest(held: list[float | Missing]) -> str:
 
 
 def total(view: View, device: Device, category: str) -> float | Missing:
-    """Bytes of one category on all cores; missing if it is missing on one."""
+    """Bytes of one category on all cores; missing if it is on one, or where no core is."""
+    if not device.cores:
+        return NO_CORE
     held = 0.0
     for core in device.cores:
         cell = view.cells.number(f"core.hbm.{category}", Place(device.index, core.index))

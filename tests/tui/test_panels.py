@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -219,6 +221,17 @@ def test_memory_never_loses_a_byte(view: View, height: int) -> None:
     assert len(lines) <= height
     assert all(length(each) <= 40 for each in lines)
     assert (height < 12) == any("more" in plain(each) for each in lines[1:]) or height == 1
+
+
+def test_a_device_without_cores_holds_nothing_known(view: View) -> None:
+    """While the driver loads a device has no cores yet: that is no memory of 0."""
+    feed = still("trn2.3xlarge-2.30.2-busy")
+    [device] = feed.frame.snapshot.devices
+    bare = feed.frame.snapshot._replace(devices=(replace(device, cores=()),))
+    feed.frame = feed.frame._replace(snapshot=bare)
+    text = [plain(each) for each in memory(view_of(feed), 40, 12)]
+    assert all(each.endswith("—") for each in text[1:])
+    assert [plain(each) for each in memory(view_of(feed), 40, 3)][-1] == "10 not readable"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from neuron_observer.tui.core_bars import core_bars
 from neuron_observer.tui.device_grid import device_grid, rows_of
+from neuron_observer.tui.findings import findings, shown
 from neuron_observer.tui.host_strip import host_strip
 from neuron_observer.tui.keys import keys
 from neuron_observer.tui.lines import BLANK, fit, plain
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 PANELS: Mapping[str, Panel] = {
     "node": node_line,
+    "findings": findings,
     "devices": device_grid,
     "identity": identity,
     "cores": core_bars,
@@ -36,8 +38,8 @@ PANELS: Mapping[str, Panel] = {
 _HOST, _POWER = 2, 2  # lines
 _CATEGORIES = 1 + len(CATEGORIES)  # lines of the memory panel
 # Lines that a row of devices may take (with a gap, without one, two lines a device) and the lines
-# that must then be left for the selected one: its eight cores at least.
-_TILES = ((5, _CATEGORIES + _POWER), (4, 9), (2, 9))
+# that must then be left for the selected one: its eight cores at least, six where it is narrow.
+_TILES = ((5, _CATEGORIES + _POWER), (4, 9), (2, 7))
 
 
 class Region(NamedTuple):
@@ -57,15 +59,17 @@ class Heights(NamedTuple):
     detail: int  # cores, memory and power of the selected device
     reasons: int
     keys: int = 1
+    findings: int = 0
 
 
 def arrange(view: View, width: int, height: int) -> tuple[Region, ...]:
     """Regions for a screen of that size; what does not fit is cut, the devices stay longest."""
     most = 1 if height < 26 else 2 if height < 36 else 5
     reasons = min(len(by_reason(view)), most)
-    room = max(height - 1 - _HOST - reasons - 1, 0)
+    found = min(len(shown(view)), most)
+    room = max(height - 1 - found - _HOST - reasons - 1, 0)
     grid = _grid_height(view, width, room)
-    heights = Heights(grid, max(room - grid - 1, 0), reasons)
+    heights = Heights(grid, max(room - grid - 1, 0), reasons, findings=found)
     placed = (
         region._replace(height=min(region.height, height - region.y))
         for region in _stacked(view, width, heights)
@@ -84,12 +88,14 @@ def _grid_height(view: View, width: int, room: int) -> int:
 
 def _stacked(view: View, width: int, heights: Heights) -> list[Region]:
     """All panels from top to bottom."""
-    half, below = width // 2, 2 + heights.grid
+    top = 1 + heights.findings
+    half, below = width // 2, top + heights.grid + 1
     end = below + heights.detail
     figures = min(max(heights.detail - _POWER, 0), _CATEGORIES)
     regions = [
         Region("node", 0, 0, width, 1),
-        Region("devices", 0, 1, width, heights.grid),
+        Region("findings", 0, 1, width, heights.findings),
+        Region("devices", 0, top, width, heights.grid),
         Region("identity", 0, below - 1, width, 1),
         Region("cores", 0, below, half, heights.detail),
         Region("memory", half, below, width - half, figures),
@@ -109,7 +115,7 @@ def printed(view: View, width: int) -> list[str]:
     cores = len(view.device.cores) if view.device else 0
     detail = 1 + max(cores, len(CATEGORIES) + _POWER) if view.device else 0
     grid = 1 + max(2 * rows_of(view, width), 2)
-    regions = _stacked(view, width, Heights(grid, detail, 0, 0))
+    regions = _stacked(view, width, Heights(grid, detail, 0, 0, len(shown(view))))
     lines = [*_composed(view, regions, width), *listed(view)]
     return [plain(one).rstrip() for one in lines]
 

@@ -24,7 +24,8 @@ neuron-observer top
 
 Letters: H healthy, D degraded, U unhealthy, ? not judged.
 U utilization of all cores, P mean power of the last minute as share of the maximum.
-A dash is a value that is not there; it is never a zero. Bars grow from 0 to 100 %.
+A dash is a value that is not there; it is never a zero. Bars are shares of the whole:
+of the time, of the chip's HBM, of the maximum power, of what is held by category.
 Nothing is ever written to a device.
 """
 

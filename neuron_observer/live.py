@@ -17,7 +17,8 @@ from neuron_observer.model import NODE, Batch, Missing, Place, Why
 from neuron_observer.rules.matcher import Matcher
 from neuron_observer.rules.patterns import load
 from neuron_observer.sources.child import Children
-from neuron_observer.sources.kernel import LoggingHost, open_kernel_log
+from neuron_observer.sources.hostfs import LoggingHost
+from neuron_observer.sources.kernel import open_kernel_log
 from neuron_observer.sources.listing import ListingFs
 from neuron_observer.sources.pump import PumpedLines
 from neuron_observer.sources.replay import ListedLines

@@ -16,8 +16,8 @@ from neuron_observer.contract import instant
 from neuron_observer.errors import InputError, UsageError
 from neuron_observer.recording import Capture, write_rows
 from neuron_observer.sources.choice import choose_workers
-from neuron_observer.sources.hostfs import DirectoryFs
-from neuron_observer.sources.kernel import LoggingHost, open_kernel_log
+from neuron_observer.sources.hostfs import DirectoryFs, LoggingHost
+from neuron_observer.sources.kernel import open_kernel_log
 from neuron_observer.sources.lines import FileLines
 
 if TYPE_CHECKING:

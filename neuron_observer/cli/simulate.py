@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
+    from neuron_observer.sim.scenario import Scenario
     from neuron_observer.sim.writer import DirectoryWriter
 
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--every",
-    default=1.0,
+    default=0.2,
     show_default=True,
     type=click.FloatRange(0.05, 60),
     help="Seconds between two rounds of writing.",
@@ -69,11 +70,16 @@ def command(  # noqa: PLR0913 - one an option
             "where to write is not said",
             remedy="Add --root DIR; to read a simulation without files: VERB --simulate SCENARIO.",
         )
+    from neuron_observer.sim.scenario import load  # noqa: PLC0415 - costs yaml
+
+    _write(load(scenario, instance=instance, driver=driver), root, speed, (every, seconds))
+
+
+def _write(told: Scenario, root: str, speed: float, timing: tuple[float, float | None]) -> None:
+    """Fill the directory, say so, and keep it moving."""
     from neuron_observer.sim.play import simulate  # noqa: PLC0415 - costs yaml
-    from neuron_observer.sim.scenario import load  # noqa: PLC0415 - the same
     from neuron_observer.sim.writer import DirectoryWriter  # noqa: PLC0415 - the same
 
-    told = load(scenario, instance=instance, driver=driver)
     clock = SystemClock()
     with _signals() as stopped:
         writer = DirectoryWriter(simulate(told, clock, speed=speed), root)
@@ -85,7 +91,7 @@ def command(  # noqa: PLR0913 - one an option
         )
         for kind in sorted({fault.kind.name for fault in told.faults if not fault.kind.in_files}):
             click.echo(f"{kind}: files cannot show it; --simulate of a verb does", err=True)
-        _move(writer, clock, (every, seconds), stopped)
+        _move(writer, clock, timing, stopped)
 
 
 def _list() -> None:

@@ -28,7 +28,6 @@ def add_host(tree: Tree, world: World) -> None:
     threads = world.node.instance.memory * 8 * 1024
     tree.text("proc/sys/kernel/threads-max", 0o644, f"{threads}\n")
     tree.text("proc/sys/kernel/random/boot_id", 0o444, f"{BOOT_ID}\n")
-    tree.text("proc/1/comm", 0o644, "systemd\n")
     disk = "sys/devices/pci0000:00/0000:00:04.0/nvme/nvme0/nvme0n1"
     tree.link("sys/block/nvme0n1", f"../{disk.removeprefix('sys/')}")
     tree.link(f"{disk}/device", "../../nvme0")

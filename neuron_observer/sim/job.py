@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from neuron_observer.sim.chips import GIB
 from neuron_observer.sim.loading import say_reset
 from neuron_observer.sim.network import carry
+from neuron_observer.sim.processes import launch, make_rank
+from neuron_observer.sim.state import PAGE
 from neuron_observer.sim.work import Load
 
 if TYPE_CHECKING:
     from neuron_observer.sim.state import Core, Device
     from neuron_observer.sim.world import World
 
-PAGE = 4096
 LARGEST = 2 << 20  # bytes of the last allocation that a core makes
 # shares of a job's HBM by category, and bytes of host memory a core
 _HBM = (
@@ -78,26 +79,38 @@ class RunningJob:
             return
         self.running, self.hung = True, False
         node = self.world.node
-        shown = {device.index for _, device in node.listed()}
-        for index in self.job.devices:
-            device = node.devices[index]
-            if index in shown and device.state == 1 and device.firmware.answers == "yes":
-                self._attach(device)
+        numbers = {device.index: number for number, device in node.listed()}
+        ready = [
+            device
+            for device in (node.devices[index] for index in self.job.devices)
+            if device.index in numbers and device.state == 1 and device.firmware.answers == "yes"
+        ]
+        launcher = launch(self.world, self.job.name, len(ready)) if ready else 0
+        self.pids = [launcher] if ready else []
+        for device in ready:
+            self._attach(device, numbers[device.index], launcher, len(ready))
         self._set_pace()
-        count = len(self.pids)
-        node.host.change(self.world.now, self.job.processors * count)
-        node.host.memory += int(self.job.host_memory * GIB) * count
+        self._use_host(1)
+        node.changed()
         self.world.every(_BREATH, self._breathe, until=self.job.until)
 
-    def _attach(self, device: Device) -> None:
+    def _use_host(self, sign: int) -> None:
+        """Take processors and memory of the host for all processes, or give them back."""
+        host, count = self.world.node.host, max(len(self.pids) - 1, 0) * sign
+        host.change(self.world.now, self.job.processors * count)
+        host.memory += int(self.job.host_memory * GIB) * count
+
+    def _attach(self, device: Device, number: int, launcher: int, ranks: int) -> None:
         world, job = self.world, self.job
         wanted = job.cores if job.cores is not None else range(len(device.cores))
         free = [device.cores[n] for n in wanted if device.cores[n].load is None]
         if not free:
             return
-        pid = world.new_pid()
+        process = make_rank(world, job.name, launcher, number, (len(self.pids) - 1, ranks))
+        process.processors, process.memory = job.processors, int(job.host_memory * GIB)
+        world.node.processes[process.pid] = process
+        pid = process.pid
         self.pids.append(pid)
-        world.node.processes[pid] = job.name
         world.say(f"neuron:npid_attach: pid={pid}, slot=0")
         say_reset(world, device, "TPB", pid)
         for core in free:
@@ -161,7 +174,7 @@ class RunningJob:
             size = self.world.random.randint(1, 16) * (1 << 20)
             place.core.allocate("tensors", size)
             place.core.allocate("tensors", -size)
-        if len(self.pids) > 1:
+        if len(self.pids) > 2:  # the launcher and two that talk to each other
             for port in self.world.node.ports:
                 carry(port, int(self.job.traffic * 1e9 * _BREATH))
 
@@ -182,8 +195,8 @@ class RunningJob:
                 place.device.book_host(place.core, category, -size)
         for pid in self.pids:
             node.processes.pop(pid, None)
-            self.world.say(f"neuron:npid_detach: pid={pid}, slot=0")
-        count = len(self.pids)
-        node.host.change(self.world.now, -self.job.processors * count)
-        node.host.memory -= int(self.job.host_memory * GIB) * count
+            if pid != self.pids[0]:
+                self.world.say(f"neuron:npid_detach: pid={pid}, slot=0")
+        self._use_host(-1)
+        node.changed()
         self.places, self.pids = [], []

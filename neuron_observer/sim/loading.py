@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from neuron_observer.sim.state import (
     DATASTORES,
     DRIVER_INFO,
     HOST_MEMORY,
+    PAGE,
     RINGS,
     RUNTIME_INFO,
     STATUS,
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from neuron_observer.sim.chips import Driver, Instance
     from neuron_observer.sim.world import World
 
+_NO_INDEX = "Invalid device index 4294967295"
+GOING = 0.2  # seconds that an unload takes
 DRIVERS_OWN = 4_294_967_295  # request number of a reset that no process asked for
 
 
@@ -60,14 +64,13 @@ def idle_memory(node: Node) -> None:
     """Host memory that the driver holds as long as it is loaded; its HBM is not counted."""
     newest = node.driver.number >= (2, 30, 2)
     for device in node.devices:
+        first = device.cores[0]
+        device.book_host(first, "driver_memory", DATASTORES)
         for core in device.cores:
-            device.book_host(core, "driver_memory", RINGS)
-        device.book_host(device.cores[0], "driver_memory", DATASTORES)
-        if newest:
-            for _ in device.cores:
-                device.book_host(device.cores[0], "driver_memory", COMPLETION_QUEUES)
-        else:
-            device.cores[0].host.present = device.host["driver_memory"].present = 4096
+            device.book_host(core, "driver_memory", RINGS - PAGE)
+            device.book_host(core, "driver_memory", PAGE)
+        for _ in device.cores if newest else ():
+            device.book_host(first, "driver_memory", COMPLETION_QUEUES)
 
 
 def unload(world: World) -> None:
@@ -84,16 +87,24 @@ def unload(world: World) -> None:
         device.state, device.error_events, device.cached = 0, 0, None
         device.cached_beat = 0
         device.shown = False
-    node.module = "absent"
+    node.module = "going"
+    world.after(GOING, partial(_left, world))
     node.changed()
+
+
+def _left(world: World) -> None:
+    if world.node.module == "going":
+        world.node.module = "absent"
+        world.node.changed()
 
 
 def load(world: World, seconds: float) -> None:
     """The driver comes: devices appear one by one over `seconds`, then it is live."""
     node = world.node
     node.module, node.loaded_at = "coming", world.age
-    stamp = f"{node.driver.version}-0000000"
-    world.say(f"Neuron Driver Started with Version:{stamp} at: 2026-Nov-30 00:00:00.000000", ERROR)
+    at = datetime.fromtimestamp(world.wall, timezone.utc).strftime("%Y-%b-%d %H:%M:%S.%f")
+    version = f"{node.driver.version}-0000000"
+    world.say(f"Neuron Driver Started with Version:{version} at: {at}", ERROR)
     idle_memory(node)
     present = [device for device in node.devices if device.on_bus and device.bound]
     for number, device in enumerate(present):
@@ -103,7 +114,13 @@ def load(world: World, seconds: float) -> None:
 
 
 def _appear(world: World, device: Device) -> None:
-    device.shown = device.counted
+    answers = device.firmware.answers
+    device.shown = device.counted = answers == "yes"
+    if answers != "yes":  # its index cannot be read: it is skipped
+        dead = answers == "dead"
+        why = "Could not retrieve device index (read timeout)" if dead else _NO_INDEX
+        world.say(_prefixed(world.node, why), ERROR)
+        return
     world.say(_bdf_line(world.node, device), ERROR)
     say_reset(world, device, "device", DRIVERS_OWN)
     device.state = 1
@@ -125,7 +142,12 @@ def say_reset(world: World, device: Device, what: str, request: int) -> None:
 
 def _bdf_line(node: Node, device: Device) -> str:
     bus = device.address.partition(":")[2]
-    text = f"** BDF: {bus} => nd[{device.index}] (routing id: {device.index})"
-    prefixed = node.instance.chip.dice == 2  # v3 and v4 print a prefix, v2 does not
+    return _prefixed(node, f"** BDF: {bus} => nd[{device.index}] (routing id: {device.index})")
+
+
+def _prefixed(node: Node, text: str) -> str:
+    """A line of finding a device: v3 and v4 print a prefix, v2 does not."""
     chip = "v4" if node.instance.chip.device_arch == "NDv4" else "v3"
-    return f"neuron:neuron_pci_get_device_id_{chip}: {text}" if prefixed else text
+    if node.instance.chip.dice != 2:
+        return text
+    return f"neuron:neuron_pci_get_device_id_{chip}: {text}"

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from neuron_observer.sim.chips import TRN1
 from neuron_observer.sim.device_tree import VIRTUAL, add_device
 from neuron_observer.sim.host_tree import add_host
+from neuron_observer.sim.parameters import PARAMETERS, PARAMETERS_SINCE_28
+from neuron_observer.sim.process_tree import add_processes
 from neuron_observer.sim.tree import Leaf, Tree
 
 if TYPE_CHECKING:
@@ -23,25 +25,9 @@ if TYPE_CHECKING:
 
 CLASS = "sys/class/neuron_device"
 MODULE = "sys/module/neuron"
+SERVER = 0x5A1E5E12
 NODE_MODE = 0o666  # udev rule of the package
 
-_PARAMETERS = {
-    "dev_nc_map": "1",
-    "dup_helper_enable": "1",
-    "force_die_flip": "0",
-    "force_userver": "0",
-    "mempool_host_memory_size": "33554432",
-    "mempool_min_alloc_size": "4096",
-    "mempool_small_alloc_max": "524288",
-    "mempool_small_pool_size": "1073741824",
-    "nc_per_dev_param": "1",
-    "nmetric_log_posts": "1",
-    "nmetric_metric_post_delay": "150000",
-    "no_reset": "0",
-    "userver_ctl": "0",
-    "userver_etimeout": "600",
-    "wc_enable": "1",
-}
 _ALWAYS = (  # on every Linux host that has PCI
     "sys/module",
     "sys/bus/pci/devices",
@@ -49,12 +35,6 @@ _ALWAYS = (  # on every Linux host that has PCI
     "sys/devices/virtual",
     "dev",
 )
-_SINCE_28 = {
-    "zerocopy_trn1_override": "0",
-    "dma_teardown_on_exit": "1",
-    "reset_top_dma": "0",
-    "pds_reservation_id": "1",
-}
 
 
 def build(world: World) -> Tree:
@@ -62,44 +42,56 @@ def build(world: World) -> Tree:
     tree, node = Tree(), world.node
     for folder in _ALWAYS:
         tree.folder(folder)
+    _identity(tree, node)
+    _driver(tree, world)
+    for device in node.devices:
+        if device.on_bus:
+            _function(tree, node, device)
+    if node.ports:
+        tree.folder("sys/class/infiniband")
+    for port in node.ports:
+        if port.present:
+            _adapter(tree, node, port)
+    add_host(tree, world)
+    add_processes(tree, world)
+    return tree
+
+
+def _identity(tree: Tree, node: Node) -> None:
     tree.link("sys/class/dmi/id", "../../devices/virtual/dmi/id")
     dmi = "sys/devices/virtual/dmi/id"
     tree.text(f"{dmi}/product_name", 0o444, f"{node.instance.name}\n")
     tree.text(f"{dmi}/sys_vendor", 0o444, "Amazon EC2\n")
     if node.instance_id:
         tree.text(f"{dmi}/board_asset_tag", 0o444, f"{node.instance_id}\n")
-    if node.ports:
-        tree.folder("sys/class/infiniband")
+
+
+def _driver(tree: Tree, world: World) -> None:
+    """The module as long as it is loaded; class and devices until it goes."""
+    node = world.node
     if node.module != "absent":
         tree.folder("sys/bus/pci/drivers/neuron-driver")
         _module(tree, node)
+    if node.module in ("coming", "live"):
         _class_attributes(tree, world)
         for number, device in node.listed():
             add_device(tree, world, number, device)
             rdev = os.makedev(node.major, number)
             tree.add(f"dev/neuron{number}", Leaf("other", NODE_MODE, lambda: b"", number=rdev))
-    for device in node.devices:
-        if device.on_bus:
-            _function(tree, node, device)
-    for port in node.ports:
-        if port.present:
-            _adapter(tree, node, port)
-    add_host(tree, world)
-    return tree
 
 
 def _module(tree: Tree, node: Node) -> None:
     tree.text(f"{MODULE}/version", 0o444, f"{node.driver.version}\n")
     tree.file(f"{MODULE}/initstate", 0o444, partial(_line, node, "module"))
-    tree.file(f"{MODULE}/refcnt", 0o444, lambda: b"%d\n" % len(node.processes))
+    tree.file(f"{MODULE}/refcnt", 0o444, partial(_holders, node))
     tree.text(f"{MODULE}/srcversion", 0o444, "5E1A7C0D9B3F42680ACE135\n")
     tree.text(f"{MODULE}/taint", 0o444, "OE\n")
-    parameters = dict(_PARAMETERS)
+    parameters = dict(PARAMETERS)
     if node.driver.number >= (2, 28, 0):
-        parameters |= _SINCE_28
+        parameters |= PARAMETERS_SINCE_28
     if (2, 28, 0) <= node.driver.number < (2, 30, 2):
         parameters["enable_sysfs_health_status_nodes"] = "Y"
-    for name, value in parameters.items():
+    for name, value in (parameters | node.parameters).items():
         tree.text(f"{MODULE}/parameters/{name}", 0o660, f"{value}\n")
 
 
@@ -108,19 +100,25 @@ def _class_attributes(tree: Tree, world: World) -> None:
     platform = node.instance.platform
     if platform == "max" and node.driver.number < (2, 30, 2):
         platform = "ordinary"
-    ultra = node.instance.platform == "ultraserver"
     if node.driver.number < (2, 28, 0) or platform == "ultraserver":
-        for count in (2, 4):
-            member = ultra and count == 4
-            tree.text(f"{CLASS}/node_id_{count}", 0o444, "0\n" if member else "-1\n")
-            server = 0x5A1E5E12 if member else 0
-            tree.text(f"{CLASS}/server_id_{count}", 0o444, f"{server:016x}\n")
-        tree.text(f"{CLASS}/ultraserver_mode", 0o444, "1,3,4\n" if ultra else "\n")
+        _ultraserver(tree, node)
     if platform in ("pds", "max"):
         _pds(tree, node, 4 if platform == "pds" else 1)
     if node.driver.number >= (2, 28, 0):
-        for name in ("hbm_7200_capable", "current_perf_profile"):
-            tree.file(f"{CLASS}/{name}", 0o444, partial(_node_check, node))
+        tree.file(f"{CLASS}/hbm_7200_capable", 0o444, partial(_node_check, node, b"0\n"))
+        tree.file(f"{CLASS}/current_perf_profile", 0o444, partial(_profile, node))
+
+
+def _ultraserver(tree: Tree, node: Node) -> None:
+    """Place of the node among four; a failed election: alone, no member of anything."""
+    ultra = node.instance.platform == "ultraserver"
+    member = ultra and node.elected
+    for count in (2, 4):
+        tree.text(f"{CLASS}/node_id_{count}", 0o444, "0\n" if member else "-1\n")
+        server = SERVER + count if member else 0
+        tree.text(f"{CLASS}/server_id_{count}", 0o444, f"{server:016x}\n")
+    modes = ("1,3,4" if node.elected else "4") if ultra else ""
+    tree.text(f"{CLASS}/ultraserver_mode", 0o444, f"{modes}\n")
 
 
 def _pds(tree: Tree, node: Node, nodes: int) -> None:
@@ -134,12 +132,18 @@ def _pds(tree: Tree, node: Node, nodes: int) -> None:
     tree.text(f"{CLASS}/ultraserver_mode", 0o444, "1,3,4\n" if nodes > 1 else "4\n")
 
 
-def _node_check(node: Node) -> bytes:
+def _profile(node: Node) -> bytes:
+    """The profile of all devices; -1 where one cannot be read."""
+    readable = all(device.firmware.answers == "yes" for _, device in node.listed())
+    return _node_check(node, b"0\n" if readable else b"-1\n")
+
+
+def _node_check(node: Node, value: bytes) -> bytes:
     """`busy` while probing; `init_error` if an index below the counted devices has no device."""
     if node.module != "live":
         return b"busy\n"
     numbers = {number for number, _ in node.listed()}
-    return b"0\n" if numbers >= set(range(node.counted)) else b"init_error\n"
+    return value if numbers >= set(range(node.counted)) else b"init_error\n"
 
 
 def _function(tree: Tree, node: Node, device: Device) -> None:
@@ -184,6 +188,11 @@ def _adapter(tree: Tree, node: Node, port: Port) -> None:
     tree.file(f"{folder}/ports/1/phys_state", 0o444, partial(_line, port, "phys_state"))
     tree.text(f"{folder}/ports/1/rate", 0o444, "100 Gb/sec (4X EDR)\n")
     tree.text(f"{folder}/ports/1/link_layer", 0o444, "Unknown\n")
+
+
+def _holders(node: Node) -> bytes:
+    """Uses of the module: each open node is one."""
+    return b"%d\n" % sum(len(process.devices) for process in list(node.processes.values()))
 
 
 def _line(owner: object, name: str) -> bytes:

@@ -59,6 +59,16 @@ def make_ports(instance: Instance, random: Random) -> list[Port]:
     return ports
 
 
+def keep_alive(ports: list[Port]) -> None:
+    """What an adapter does that nobody uses: signs of life, and commands that read counters."""
+    for port in ports:
+        counters = port.device_counters
+        counters["keep_alive_rcvd"] += 1
+        if not counters["no_completion_cmds"]:  # else the driver has closed the queue
+            counters["submitted_cmds"] += 2
+            counters["completed_cmds"] += 2
+
+
 def carry(port: Port, size: int) -> None:
     """A step's traffic: as much is written to others as others write here."""
     if not port.present or not port.state.startswith("4"):

@@ -40,6 +40,7 @@ COMPONENTS = (
     *("link_host", "link_efa", "link_interserver", "link_switch", "axi_fabric"),
 )
 U64 = (1 << 64) - 1
+PAGE = 4096
 DATASTORES = 16 * 256 * 1024 + 69_632  # bytes that the driver holds on core 0
 RINGS = 266_240  # bytes a core
 COMPLETION_QUEUES = 28_672  # bytes a core, booked on core 0, 2.30.2
@@ -191,6 +192,23 @@ class Port:
 
 
 @dataclass(slots=True)
+class Process:
+    """One process of a job; devices are those that it holds open."""
+
+    pid: int
+    parent: int
+    name: str
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    since: float  # simulated seconds
+    started: float  # seconds after boot
+    devices: tuple[int, ...] = ()
+    processors: float = 0.0
+    memory: int = 64 << 20  # bytes
+    threads: int = 1
+
+
+@dataclass(slots=True)
 class HostUse:
     """What the host does besides: shares of its processors, memory, disk."""
 
@@ -222,8 +240,10 @@ class Node:
     module: ModuleState = "live"
     loaded_at: float = 0.0  # seconds after the host was booted
     major: int = 241
-    processes: dict[int, str] = field(default_factory=dict)  # pid → name of a job's process
+    processes: dict[int, Process] = field(default_factory=dict)  # by pid
     host: HostUse = field(default_factory=HostUse)
+    parameters: dict[str, str] = field(default_factory=dict)  # of the module, if not the default
+    elected: bool = True  # UltraServers: the election of the node's place went well
     structure: int = 0  # rises whenever files come or go
 
     def changed(self) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.sim.kernel import INFO, KernelLog
 from neuron_observer.sim.loading import idle_memory, make_node
+from neuron_observer.sim.network import keep_alive
 from neuron_observer.sim.registers import refresh
 from neuron_observer.sim.sampling import PERIOD, sample_power
 from neuron_observer.sim.work import work
@@ -51,6 +52,7 @@ class World:
         self._pids = count(FIRST_PID, 7)
         idle_memory(self.node)
         self.every(PERIOD, lambda: sample_power(self))
+        self.every(PERIOD, lambda: keep_alive(self.node.ports))
 
     @property
     def wall(self) -> float:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from neuron_observer.clock import SystemClock
-from neuron_observer.sources.hostfs import DirectoryFs
-from neuron_observer.sources.kernel import LoggingHost
+from neuron_observer.sources.hostfs import DirectoryFs, LoggingHost
 from neuron_observer.sources.workers import DirectWorkers, ThreadWorkers
 
 if TYPE_CHECKING:

@@ -10,10 +10,12 @@ import errno
 import os
 import stat
 from itertools import repeat
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from neuron_observer.sources.lines import LineSource
 
 DEFAULT_LIMIT = 4096 + 1  # a sysfs file is at most one page; one byte more tells a longer one
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
@@ -72,6 +74,15 @@ class HostFs(Protocol):
         self, base: str, names: Sequence[str], limits: Sequence[int], *, keep: bool
     ) -> FileSet:
         """Files below `base`, with kept descriptors or opened anew at each read."""
+        ...
+
+
+@runtime_checkable
+class LoggingHost(Protocol):
+    """A host in memory that lives by the machine's clock and has its own kernel log: simulated."""
+
+    def kernel_log(self) -> LineSource:
+        """Records as /dev/kmsg gives them, from the oldest on."""
         ...
 
 

@@ -150,7 +150,7 @@ def test_missing_device_leaves_a_gap() -> None:
 
 def test_last_device_missing_is_not_found_by_the_class_check() -> None:
     """An uncounted device with the highest index leaves no gap."""
-    host = bench(fault("device_missing", 0.0, device=15), instance="trn2.48xlarge")
+    host = bench(fault("device_missing", 0.0, device=15), instance="trn1.32xlarge")
     host.go(5.0)
     assert host.host.read(f"{CLASS}/hbm_7200_capable") == b"0\n"
     assert neighbours(host) == {"\n"}
@@ -187,7 +187,9 @@ def test_reload() -> None:
     )
     host.go(59.0)
     assert host.number("neuron_core0/stats/status/success/total") > 0
-    host.go(3.0)
+    host.go(1.1)
+    assert host.host.read("sys/module/neuron/initstate") == b"going\n"
+    host.go(1.9)
     assert "neuron" not in names(host, "sys/module")
     assert "neuron_device" not in names(host, "sys/devices/virtual")
     assert "neuron-driver" not in names(host, "sys/bus/pci/drivers")
@@ -208,7 +210,43 @@ def test_reload() -> None:
     assert host.text("stats/power/utilization").startswith("POWER_STATUS_NO_DATA,0,")
     assert host.world.node.devices[0].firmware.repair == 0
     assert "Neuron Driver Started with Version:2.30.2.0-" in host.log()
+    assert "at: 2026-Aug-29 " in host.log()  # the clock's day
     assert "** BDF: 10:1c.0 => nd[0] (routing id: 0)" in host.log()
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("firmware_dead", "Could not retrieve device index (read timeout)"),
+        ("off_the_bus", "Invalid device index 4294967295"),
+    ],
+)
+def test_reload_skips_a_device_that_does_not_answer(name: str, line: str) -> None:
+    """It is not counted, so all lists are empty; the others come."""
+    host = bench(
+        fault(name, 10.0, device=2), fault("driver_reload", 20.0), instance="trn1.32xlarge"
+    )
+    host.go(60.0)
+    assert len(names(host, NEURONS)) == 15
+    assert "neuron2" not in names(host, NEURONS)
+    assert neighbours(host) == {"\n"}
+    assert f";{line}" in host.log()
+
+
+def test_repair_that_a_reload_has_done_does_not_fail() -> None:
+    """Pending, reloaded, repaired: the time of its failure comes and nothing is pending."""
+    host = bench(fault("hbm_repair", 10.0, fails_after=60.0), fault("driver_reload", 20.0))
+    host.go(100.0)
+    assert host.text("stats/hardware/mem_ecc_uncorrected") == "0\n"
+    assert host.text("stats/hardware/mem_ecc_repairable_uncorrected") == "0\n"
+
+
+def test_pending_repair_without_errors() -> None:
+    """Counts 1 and has the newest driver print its line."""
+    host = bench(fault("hbm_repair", 10.0, count=0))
+    host.go(20.0)
+    assert host.text("stats/hardware/mem_ecc_repairable_uncorrected") == "1\n"
+    assert "[ND 0] HBM pending_repair but no repairable errors" in host.log()
 
 
 def test_reload_restarts_jobs() -> None:
@@ -225,6 +263,34 @@ def test_absent_driver_comes_back() -> None:
     assert "neuron" not in names(host, "sys/module")
     host.go(20.0)
     assert host.host.read("sys/module/neuron/initstate") == b"live\n"
+
+
+def test_module_parameter() -> None:
+    """Another value while it lasts."""
+    host = bench(fault("module_parameter", 10.0, 20.0, parameter="no_reset"))
+    path = "sys/module/neuron/parameters/no_reset"
+    seen = []
+    for _ in range(3):
+        host.go(9.0)
+        seen.append(host.host.read(path))
+    assert seen == [b"0\n", b"1\n", b"0\n"]
+
+
+@pytest.mark.parametrize(("driver", "others"), [("2.24.7", 0), ("2.28", 2), ("2.30.2", 2)])
+def test_election_failed(driver: str, others: int) -> None:
+    """An UltraServer: member of a server of two and of four, then of none."""
+    host = bench(fault("election_failed", 10.0), instance="trn2u.48xlarge", driver=driver)
+
+    def place() -> list[bytes]:
+        words = ("node_id_2", "node_id_4", "ultraserver_mode", "server_id_4")
+        return [host.host.read(f"{CLASS}/{word}") for word in words]
+
+    host.go(5.0)
+    assert place()[:3] == [b"0\n", b"0\n", b"1,3,4\n"]
+    assert len(names(host, CLASS)) == 16 + 5 + others
+    host.go(10.0)
+    assert place() == [b"-1\n", b"-1\n", b"4\n", b"0000000000000000\n"]
+    assert "nd00: ultraserver election failed" in host.log()
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -316,7 +382,7 @@ def test_job_restart() -> None:
     assert host.host.read("sys/module/neuron/refcnt") == b"0\n"
     host.go(10.0)
     assert host.host.read("sys/module/neuron/refcnt") == b"1\n"
-    assert "pid=40107" in host.log()
+    assert "pid=40121" in host.log()
 
 
 def test_status_errors() -> None:

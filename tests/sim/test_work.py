@@ -76,8 +76,8 @@ def test_job_that_starts_resets_its_cores() -> None:
     counts = [host.number(f"neuron_core{n}/stats/other_info/reset_req_count/total") for n in (0, 2)]
     assert counts == [2, 1]
     assert host.host.read("sys/module/neuron/refcnt") == b"1\n"
-    assert "neuron:npid_attach: pid=40100, slot=0" in host.log()
-    assert "nd0: initiating TPB reset request 40100" in host.log()
+    assert "neuron:npid_attach: pid=40107, slot=0" in host.log()
+    assert "nd0: initiating TPB reset request 40107" in host.log()
 
 
 def test_busy_time_follows_the_share() -> None:

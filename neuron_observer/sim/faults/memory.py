@@ -49,8 +49,13 @@ def _repair(world: World, fault: Fault) -> None:
     if not fault.whole("count") and node.driver.splits_ecc and node.instance.chip.dice == 2:
         world.say(_PENDING_ALONE.format(fault.device), WARNING)
     fail(world, fault, "hw_repairable_hbm_ue_error", fault.flag("ends_job"))
+
+    def give_up() -> None:
+        if firmware.repair == 1:  # not repaired meanwhile
+            firmware.repair = 2
+
     if fault.number("fails_after"):
-        world.after(fault.number("fails_after"), lambda: setattr(firmware, "repair", 2))
+        world.after(fault.number("fails_after"), give_up)
 
 
 def _unrepairable(world: World, fault: Fault) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from neuron_observer.sim.faults.execution import jobs_on
 from neuron_observer.sim.faults.kind import FaultKind, Parameter, at_end, device_of
 from neuron_observer.sim.loading import DRIVERS_OWN, load, say_reset, unload
+from neuron_observer.sim.parameters import PARAMETERS
 
 if TYPE_CHECKING:
     from neuron_observer.sim.faults.kind import Fault
@@ -77,6 +78,30 @@ def _reset(world: World, fault: Fault) -> None:
     at_end(world, fault, ready)
 
 
+def _parameter(world: World, fault: Fault) -> None:
+    node, name = world.node, fault.text("parameter")
+    node.parameters[name] = fault.text("value")
+    node.changed()
+
+    def back() -> None:
+        node.parameters.pop(name, None)
+        node.changed()
+
+    at_end(world, fault, back)
+
+
+def _election(world: World, fault: Fault) -> None:
+    world.node.elected = False
+    world.say("neuron:npe_election_thread_fn: nd00: ultraserver election failed")
+    world.node.changed()
+
+    def repeat() -> None:
+        world.node.elected = True
+        world.node.changed()
+
+    at_end(world, fault, repeat)
+
+
 FAULTS = (
     FaultKind(
         "driver_reload",
@@ -84,7 +109,7 @@ FAULTS = (
         "Jobs end, the driver goes and comes again: all its counters are 0.",
         _reload,
         (
-            Parameter("gone", 5.0, "seconds without a driver", least=0.1),
+            Parameter("gone", 5.0, "seconds without a driver", least=0.5),
             Parameter("coming", 10.0, "seconds in which the devices appear one by one", least=0.1),
             Parameter("restart_jobs", True, "jobs start again when it is live"),
             Parameter("repairs", True, "pending HBM repairs are done"),
@@ -92,6 +117,22 @@ FAULTS = (
         ends=False,
     ),
     FaultKind("driver_absent", "node", "Jobs end, the driver is not loaded.", _absent),
+    FaultKind(
+        "module_parameter",
+        "node",
+        "The driver was loaded with a parameter that is not the default.",
+        _parameter,
+        (
+            Parameter("parameter", "no_reset", "which", choices=tuple(PARAMETERS)),
+            Parameter("value", "1", "its value"),
+        ),
+    ),
+    FaultKind(
+        "election_failed",
+        "node",
+        "An UltraServer does not find its place: ids -1, mode 4 (trn2u.48xlarge).",
+        _election,
+    ),
     FaultKind(
         "reset_loop",
         "device",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import resource
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 ONE_SHOT_DEADLINE = 10.0  # seconds; nobody waits a minute to hear that a device does not answer
 JOB_MAPPING = "DCGM_HPC_JOB_MAPPING_DIR"  # as dcgm-exporter calls it
+ENOUGH_DESCRIPTORS = 10_000  # a trn2.48xlarge has some 8,000 files that are read again and again
 REPORT_WAIT = 11.0  # seconds; two of neuron-monitor's own periods, and a start
 
 Function = TypeVar("Function", bound="Callable[..., object]")
@@ -215,9 +218,15 @@ def open_reader(  # noqa: PLR0913 - one an option
     kernel_log: bool = False,
     monitor: MonitorFeed | None = None,
     whole: bool = False,
+    lasting: bool = False,
+    host: HostFs | None = None,
 ) -> HostReader:
-    """A reader of the host that the options name; `whole`: of a recording, from its first pass."""
-    host = open_host(host_root)
+    """A reader of the host that the options name, or of one that they named before.
+
+    A lasting one keeps descriptors, waits for no firmware and lives in the machine's own time;
+    `whole`: of a recording, from its first pass.
+    """
+    host = host or open_host(host_root)
     options = Options(
         thorough=thorough,
         all_devices=all_devices,
@@ -225,7 +234,9 @@ def open_reader(  # noqa: PLR0913 - one an option
         machine=only is None,
         jobs=only is None,
         job_mapping=os.environ.get(JOB_MAPPING),
-        firmware_deadline=ONE_SHOT_DEADLINE,
+        keep=lasting and enough_descriptors(),
+        firmware_deadline=None if lasting else ONE_SHOT_DEADLINE,
+        wait_for_firmware=not lasting,
         kernel_log=kernel_log,
         monitor=monitor,
     )
@@ -236,7 +247,15 @@ def open_reader(  # noqa: PLR0913 - one an option
         options = options._replace(
             path_map=config.path_map, all_devices=all_devices or config.all_devices
         )
-    return HostReader(host, clock_of(host, whole=whole), options)
+    return HostReader(host, SystemClock() if lasting else clock_of(host, whole=whole), options)
+
+
+def enough_descriptors() -> bool:
+    """Whether all files may stay open; allows itself what an administrator allows, not a shell."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return most >= ENOUGH_DESCRIPTORS
 
 
 def clock_of(host: HostFs, *, whole: bool = False) -> Clock:

@@ -14,6 +14,7 @@ BENCHMARKS = (
     "jobs",
     "simulation",
     "top",
+    "rules",
 )
 
 

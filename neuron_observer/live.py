@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.collectors.kmsg import Classified, KernelLogCollector, LookBack, OwnReads
@@ -40,6 +41,12 @@ TEXT = 500  # characters of a line that an event keeps
 _GAP = 0.1  # seconds between two looks while a one-shot waits
 
 
+@cache
+def _shipped() -> Matcher:
+    """The shipped patterns; to compile them takes longer than to look around a host."""
+    return Matcher(load())
+
+
 class LineClassifier:
     """The patterns as the kernel log collector wants them; counts what it has seen.
 
@@ -47,7 +54,7 @@ class LineClassifier:
     """
 
     def __init__(self, matcher: Matcher | None = None) -> None:
-        self.matcher = matcher or Matcher(load())
+        self.matcher = matcher or _shipped()
         self.known = 0
         self.novel = 0
         self._told: dict[str, dict[str, Scalar]] = {}  # by pattern: what is the same in each event

@@ -355,6 +355,8 @@ class Finding(NamedTuple):
     first_seen: float | None = None  # wall clock
     last_seen: float | None = None  # wall clock
     runbook: str = ""
+    shadow: bool = False  # rests on an inferred fact: shown, never counted
+    program: bool = False  # about a program or a job: no part of the node's health
 
 
 class Gap(NamedTuple):
@@ -383,13 +385,22 @@ class DeviceHealth:
     reason: str
 
 
+class PartHealth(NamedTuple):
+    """The verdict on a core, a link or a port that is not healthy."""
+
+    entity: Entity
+    verdict: Verdict
+    reason: str
+
+
 class Health(NamedTuple):
-    """The folded verdict on the node and its devices."""
+    """The folded verdict on the node, its devices, and the parts of them that are not healthy."""
 
     verdict: Verdict
     reason: str
     coverage: Coverage = Coverage()
     devices: tuple[DeviceHealth, ...] = ()
+    parts: tuple[PartHealth, ...] = ()
 
 
 class Frame(NamedTuple):

@@ -62,7 +62,7 @@ THIRD_PARTY = {
 # parts that may write files, each inside its own directory or where its user says
 WRITERS = {"recording", "store", "sim"}
 # a feed gives frames, a report is about a reader and a loop ticks one (types only);
-# a reader reads lines on request
+# a reader reads lines on request; a timeline is played to the real reader
 SAME_FLOOR = {
     ("feed", "model"),
     ("contract", "jobs"),
@@ -74,6 +74,8 @@ SAME_FLOOR = {
     ("oneshot", "observer"),
     ("early", "loop"),
     ("loop", "observer"),
+    ("checks", "observer"),
+    ("checks", "live"),
 }
 TOP = 5  # the top floor may import everything
 # a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request

@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "jobs": ("neuron_observer.cli.jobs", "Who uses the devices: jobs, ranks, cores."),
     "metrics": ("neuron_observer.cli.metrics", "The catalogue, and what this host provides."),
     "simulate": ("neuron_observer.cli.simulate", "Write a simulated host, and keep it moving."),
+    "rules": ("neuron_observer.cli.rules", "The rules: list them, or test them on timelines."),
     "snapshot": ("neuron_observer.cli.snapshot", "Everything that can be read of this host, once."),
     "stragglers": (
         "neuron_observer.cli.stragglers",

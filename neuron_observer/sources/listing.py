@@ -179,6 +179,7 @@ class ListingFs:
         self.root = root
         self.listing = listing
         self.number = 0
+        self.unreadable: dict[str, str] = {}  # log (`kernel`, `monitor`) → why it cannot be read
         self._nodes: dict[str, Node] = {}
         self._folders: dict[str, dict[str, EntryKind]] = {"": {}}
         self._apply(listing.passes[0])

@@ -17,11 +17,15 @@ class ListedLines:
     def __init__(self, host: ListingFs, word: Literal["kernel", "monitor"]) -> None:
         self.name = f"{word} lines of {host.root}"
         self.counts = LineCounts()
-        self.error = ""
         self._host = host
         self._word = word
         self._next = 0  # pass whose lines have not been taken
         self._ready: deque[bytes] = deque()
+
+    @property
+    def error(self) -> str:
+        """Why the log cannot be read; empty while it can."""
+        return self._host.unreadable.get(self._word, "")
 
     @property
     def ended(self) -> bool:

@@ -1,0 +1,1 @@
+"""Checks of rules and of hosts: timelines in bytes, and what stands on them."""

@@ -1,0 +1,177 @@
+"""`rules`: what is judged (`list`), and whether it judges as it must (`test`)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neuron_observer.errors import ExitCode
+from neuron_observer.text import printable, seconds_text, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from neuron_observer.checks.play import Result
+    from neuron_observer.rules.rule import Rule
+
+HEADS = ("RULE", "OF", "SEVERITY", "ACTION", "NEEDS", "HOLD", "CLEAR", "")
+_EXTRA = click.option(
+    "--rules",
+    "extra",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="Rules of your own (a file or a directory): they add, or change what has their id.",
+)
+
+
+@click.group()
+def command() -> None:
+    """The rules: list them, or play what a host's bytes do against them."""
+
+
+def _load(extra: Sequence[Path]) -> tuple[Rule, ...]:
+    from neuron_observer.rules.loader import load  # noqa: PLC0415 - costs yaml
+
+    return load(extra=extra)
+
+
+@command.command("list")
+@_EXTRA
+@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text")
+def list_rules(*, extra: tuple[Path, ...], form: str) -> None:
+    """List every rule: what it is about, how bad, what to do."""
+    rules = sorted(_load(extra), key=lambda rule: rule.id)
+    if form == "json":
+        click.echo(json.dumps([_document(rule) for rule in rules], indent=1))
+    elif form == "markdown":
+        click.echo(_markdown(rules))
+    else:
+        click.echo(table(HEADS, [_row(rule) for rule in rules]))
+
+
+def _row(rule: Rule) -> tuple[str, ...]:
+    flags = [word for word in ("required", "latched", "shadow", "program") if getattr(rule, word)]
+    return (
+        rule.id,
+        rule.scope,
+        rule.severity.value,
+        rule.action.value,
+        rule.needs,
+        seconds_text(rule.hold) if rule.hold else "0",
+        seconds_text(rule.clear) if rule.clear else "0",
+        ", ".join(flags),
+    )
+
+
+def _document(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "scope": rule.scope,
+        "severity": rule.severity.value,
+        "action": rule.action.value,
+        "if_confirmed": rule.if_confirmed.value if rule.if_confirmed else None,
+        "confirm_by": list(rule.confirm_by),
+        "blames_hardware": rule.blames_hardware,
+        "needs": rule.needs,
+        "hold": rule.hold,
+        "clear": rule.clear,
+        "required": rule.required,
+        "latched": rule.latched,
+        "shadow": rule.shadow,
+        "program": rule.program,
+        "meaning": rule.meaning,
+        "clears": rule.clears,
+        "fact": {"grade": rule.fact.grade, "source": rule.fact.source},
+        "runbook": rule.runbook,
+        "file": rule.file,
+        "line": rule.line,
+    }
+
+
+def _markdown(rules: Sequence[Rule]) -> str:
+    from neuron_observer.rules.explain import ACTIONS  # noqa: PLC0415 - with the rules
+
+    lines = ["# Rules", "", "| rule | of | severity | what to do | what it means |"]
+    lines.append("|---|---|---|---|---|")
+    for rule in rules:
+        shadow = " (shadow)" if rule.shadow else ""
+        cells = (
+            f"`{rule.id}`",
+            rule.scope,
+            rule.severity.value + shadow,
+            ACTIONS[rule.action],
+            rule.meaning,
+        )
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines)
+
+
+@command.command("test")
+@_EXTRA
+@click.option(
+    "--trees",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Where listings are that a timeline names; also tests/trees of the folders above it.",
+)
+@click.option("--only", default="", metavar="NAME", help="Only timelines of this name.")
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="FILE…"
+)
+@click.pass_context
+def test(
+    ctx: click.Context,
+    *,
+    extra: tuple[Path, ...],
+    trees: tuple[Path, ...],
+    only: str,
+    files: tuple[Path, ...],
+) -> None:
+    """Play timelines (YAML), or judge captures; ends with 2 if one is not as it must be."""
+    rules = _load(extra)
+    failed = played = 0
+    for file in files:
+        if file.suffix not in (".yaml", ".yml"):
+            _judge(file, rules)
+            continue
+        for result in _play(file, trees, rules, only):
+            played += 1
+            failed += bool(result.problems)
+            click.echo(_told(result))
+    if played:
+        click.echo(f"{played - failed} of {played} timelines are as they must be", err=True)
+    ctx.exit(ExitCode.CRITICAL if failed else ExitCode.OK)
+
+
+def _play(file: Path, trees: Sequence[Path], rules: Sequence[Rule], only: str) -> list[Result]:
+    from neuron_observer.checks.play import play  # noqa: PLC0415 - costs the reader
+    from neuron_observer.checks.timeline import read_timelines  # noqa: PLC0415 - costs yaml
+
+    above = [folder / "trees" for folder in file.resolve().parents]
+    found = read_timelines(file, (*trees, *above))
+    return [play(one, rules) for one in found if only in ("", one.name)]
+
+
+def _told(result: Result) -> str:
+    timeline = result.timeline
+    head = f"{'FAIL' if result.problems else 'ok  '} {timeline.fault}: {timeline.name}"
+    return "\n".join((head, *(f"     {printable(problem)}" for problem in result.problems)))
+
+
+def _judge(file: Path, rules: Sequence[Rule]) -> None:
+    """What the rules say of a capture: nothing is expected of it."""
+    from neuron_observer.checks.play import judge_capture  # noqa: PLC0415 - costs the reader
+    from neuron_observer.rules.explain import entity_text  # noqa: PLC0415 - with the rules
+    from neuron_observer.sources.listing import read_listing  # noqa: PLC0415 - the same
+
+    findings, health = judge_capture(read_listing(str(file)), rules)
+    click.echo(f"{file}: {health.verdict.value}: {printable(health.reason)}")
+    for one in findings:
+        shadow = ", shadow" if one.shadow else ""
+        click.echo(
+            f"  {one.id} ({one.severity.value}, {one.confidence.value}{shadow})"
+            f" {entity_text(one.entity)}: {printable(one.message)}"
+        )

@@ -1,0 +1,193 @@
+"""The predicates that look at one reading of one place, each with what it has to remember."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING
+
+from neuron_observer.catalogue import METRICS
+from neuron_observer.model import Missing, Why
+from neuron_observer.rules import rule as r
+from neuron_observer.rules.outcome import FALSE, Outcome, false
+from neuron_observer.rules.trust import is_level
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from neuron_observer.model import Place
+    from neuron_observer.rules.scene import Scene
+
+PER_DEVIATION = 1.4826  # robust deviations a median absolute deviation, of normal noise
+_NO_NUMBER = Missing(Why.FAILED, "is no number")
+
+
+class Level:
+    """`above` and `below`, with hysteresis."""
+
+    def __init__(self, leaf: r.Above | r.Below) -> None:
+        self._leaf = leaf
+        self._sign = 1.0 if isinstance(leaf, r.Above) else -1.0
+        self._level = is_level(leaf.metric)
+        self._on = False
+
+    def evaluate(self, scene: Scene, place: Place) -> Outcome:
+        """Compare the value with the limit; once true, with the one at which it clears."""
+        leaf = self._leaf
+        seen = scene.view.see(leaf.metric, place)
+        if isinstance(seen.cell, Missing):
+            return scene.hole(leaf.metric, place, seen.cell)
+        if isinstance(seen.cell, str):
+            return scene.hole(leaf.metric, place, _NO_NUMBER)
+        limit = self._limit(scene, place)
+        if isinstance(limit, Outcome):
+            return limit
+        baseline = scene.baseline(leaf.metric, place) if self._level else 0
+        if baseline > seen.cell:  # the count was reset since: it stands for itself again
+            baseline = 0
+        over = self._sign * (seen.cell - baseline)
+        enter, leave = limit
+        self._on = over > self._sign * (leave if self._on else enter)
+        if not self._on:
+            return FALSE
+        return scene.shown(leaf.metric, place, seen, baseline, than=enter, baseline=baseline)
+
+    def _limit(self, scene: Scene, place: Place) -> tuple[float, float] | Outcome:
+        """Where it becomes true, and where false again."""
+        than, clear_at = self._leaf.than, self._leaf.clear_at
+        if not isinstance(than, str):
+            enter = than * self._leaf.times
+            return enter, enter if clear_at is None else clear_at
+        scope = METRICS[than].scope
+        at = next(iter(r.reached(scope, place)), place)
+        cell = scene.view.see(than, at).cell
+        if isinstance(cell, (Missing, str)):
+            reason = cell if isinstance(cell, Missing) else _NO_NUMBER
+            return scene.hole(than, at, reason)
+        factor = self._leaf.times if clear_at is None else clear_at
+        return cell * self._leaf.times, cell * factor
+
+
+class Word:
+    """`one_of` and `contains`."""
+
+    def __init__(self, leaf: r.OneOf | r.Contains) -> None:
+        self._metric = leaf.metric
+        self._holds: Callable[[int | float | str], bool]
+        if isinstance(leaf, r.OneOf):
+            values = leaf.values
+            self._holds = lambda cell: cell in values
+        else:
+            word = leaf.word
+            self._holds = lambda cell: isinstance(cell, str) and word in cell.split(",")
+
+    def evaluate(self, scene: Scene, place: Place) -> Outcome:
+        """Compare the word."""
+        seen = scene.view.see(self._metric, place)
+        if isinstance(seen.cell, Missing):
+            return scene.hole(self._metric, place, seen.cell)
+        return scene.shown(self._metric, place, seen) if self._holds(seen.cell) else FALSE
+
+
+class Stuck:
+    """`stuck`: read again and again, and always the same."""
+
+    def __init__(self, leaf: r.Stuck) -> None:
+        self._leaf = leaf
+        self._value: object = None
+        self._since: float | None = None
+        self._unwatched = 0.0
+        self._moved = False
+
+    def evaluate(self, scene: Scene, place: Place) -> Outcome:
+        """How long it has shown the same, by the times of the reads; time unwatched is no time."""
+        leaf = self._leaf
+        seen = scene.view.see(leaf.metric, place)
+        if isinstance(seen.cell, Missing):
+            self._since, self._moved = None, False
+            return scene.hole(leaf.metric, place, seen.cell)
+        if self._since is None or seen.cell != self._value:
+            self._moved = self._since is not None
+            self._since, self._value = seen.read_at, seen.cell
+            self._unwatched = scene.unwatched
+        skipped = scene.unwatched - self._unwatched
+        lasted = seen.read_at - self._since - skipped
+        if lasted >= leaf.lasting:
+            return scene.shown(leaf.metric, place, seen, seconds=lasted)
+        again = max(self._since + skipped + leaf.lasting, scene.now + 0.001)
+        if self._moved:
+            return false(again)
+        return scene.early(leaf.metric, place, leaf.lasting, again)
+
+
+class Absent:
+    """`absent_for`: a reading that should be there and is not."""
+
+    def __init__(self, leaf: r.AbsentFor) -> None:
+        self._leaf = leaf
+        self._since: float | None = None
+
+    def evaluate(self, scene: Scene, place: Place) -> Outcome:
+        """How long it has been missing."""
+        leaf = self._leaf
+        seen = scene.view.see(leaf.metric, place)
+        if not isinstance(seen.cell, Missing):
+            self._since = None
+            return FALSE
+        if seen.cell.why not in leaf.whys or leaf.saying not in seen.cell.detail:
+            self._since = None
+            return scene.hole(leaf.metric, place, seen.cell)
+        if self._since is None:
+            self._since = seen.read_at
+        lasted = scene.now - self._since
+        if lasted < leaf.lasting:
+            return false(self._since + leaf.lasting)
+        shown = scene.shown(leaf.metric, place, seen, seconds=lasted, line=seen.cell.detail)
+        # what a file says instead of a value is the kernel's word; that no answer came is ours
+        hard = seen.cell.why is not Why.STALE
+        sights = tuple(
+            one._replace(trust="hardware" if hard else "hearsay") for one in shown.sights
+        )
+        return shown._replace(hard=hard, sights=sights)
+
+
+class Peers:
+    """`differs_from_peers`: off the median of the same readings of the same chips."""
+
+    def __init__(self, leaf: r.DiffersFromPeers) -> None:
+        self._leaf = leaf
+
+    def evaluate(self, scene: Scene, place: Place) -> Outcome:
+        """How far it is off, against the spread and against the least that matters."""
+        leaf = self._leaf
+        seen = scene.view.see(leaf.metric, place)
+        if isinstance(seen.cell, (Missing, str)):
+            reason = seen.cell if isinstance(seen.cell, Missing) else _NO_NUMBER
+            return scene.hole(leaf.metric, place, reason)
+        middle, spread, count = self._spread(scene, place)
+        if count <= leaf.peers:
+            reason = Missing(Why.UNSUPPORTED, f"fewer than {leaf.peers} peers")
+            return scene.hole(leaf.metric, place, reason)
+        off = seen.cell - middle
+        off = {"high": off, "low": -off, "both": abs(off)}[leaf.side]
+        least = max(leaf.least, leaf.least_share * abs(middle))
+        if off <= max(leaf.by * PER_DEVIATION * spread, least):
+            return FALSE
+        return scene.shown(leaf.metric, place, seen, middle, than=middle, count=count - 1)
+
+    def _spread(self, scene: Scene, place: Place) -> tuple[float, float, int]:
+        """Median, median absolute deviation and number, this one included; once an instant."""
+        leaf = self._leaf
+        group = scene.chip(place) if leaf.among == "chip" else place.device
+        key = (leaf.metric, group)
+        found = scene.peers.get(key)
+        if found is None:
+            cells = [
+                scene.view.see(leaf.metric, at).cell
+                for at in scene.view.places(leaf.metric)
+                if (scene.chip(at) if leaf.among == "chip" else at.device) == group
+            ]
+            values = [cell for cell in cells if isinstance(cell, (int, float))]
+            middle = median(values) if values else 0.0
+            spread = median([abs(v - middle) for v in values]) if values else 0.0
+            found = scene.peers[key] = (middle, spread, len(values))
+        return found

@@ -1,0 +1,185 @@
+"""The engine: snapshots in, findings and health out.
+
+An instance is a rule at a place. Only those instances are evaluated of which something that they
+read has changed, or whose time has come; the others still say what they said.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from itertools import count
+from statistics import median
+from typing import TYPE_CHECKING
+
+from neuron_observer.catalogue.chips import is_checked, parse_version
+from neuron_observer.model import State
+from neuron_observer.rules import findings as words
+from neuron_observer.rules import health
+from neuron_observer.rules import rule as r
+from neuron_observer.rules.circumstances import LOG
+from neuron_observer.rules.cover import GRACE, Cover
+from neuron_observer.rules.explain import explain
+from neuron_observer.rules.memory import Memory
+from neuron_observer.rules.occurrences import Occurrences
+from neuron_observer.rules.roster import Roster
+from neuron_observer.rules.scene import Scene
+from neuron_observer.rules.trust import is_level
+from neuron_observer.rules.view import View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from neuron_observer.model import Coverage, Device, Finding, Health, Snapshot
+    from neuron_observer.rules.instance import Instance
+    from neuron_observer.rules.roster import Id
+    from neuron_observer.rules.rule import Rule
+    from neuron_observer.rules.scene import History
+
+LONG_GAP = 5.0  # seconds between ticks that may be a time in which nobody read
+_ALWAYS = {LOG, "device.serial", "node.devices", "node.devices_expected", "node.devices_hidden"}
+
+
+class Engine:
+    """A judge: `(snapshot, history) → (findings, health)`. A one-shot gives it one snapshot."""
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        *,
+        memory: Memory | None = None,
+        one_shot: bool = False,
+        trust_untested_driver: bool = False,
+    ) -> None:
+        self.rules = tuple(rules)
+        self._trust_untested = trust_untested_driver
+        memory = memory or Memory()
+        view = View(_ALWAYS.union(*(r.inputs(rule) for rule in rules)))
+        leaves = [leaf for rule in rules for leaf in r.every_leaf(rule)]
+        names = {leaf.finding for leaf in leaves if isinstance(leaf, r.Matches)}
+        self.scene = Scene(view, Occurrences(names))
+        self.scene.stored = memory.counters
+        self.scene.counters.update(memory.counters)
+        self.scene.baselines.update(memory.baselines)
+        self._cover = Cover(self.rules, 0.0 if one_shot else GRACE)
+        self._roster = Roster(self.rules, self.scene, self._cover, memory, one_shot=one_shot)
+        self._due: list[tuple[float, int, Instance]] = []
+        self._order = count()
+        self._findings: dict[Id, Finding] = {}
+        self._gaps: deque[float] = deque(maxlen=8)
+        self._watching_since: float | None = None
+        self._capped = False
+        self._quiet: tuple[Coverage, Mapping[int, Device], Health] | None = None
+        self.evaluated = 0  # instances, at the last snapshot
+
+    def __call__(
+        self, snapshot: Snapshot, history: History | None = None
+    ) -> tuple[tuple[Finding, ...], Health]:
+        """What is wrong, and how the node is."""
+        scene, roster = self.scene, self._roster
+        self._go_on(snapshot)
+        scene.history = history
+        changed, moved = scene.view.take(snapshot)
+        dirty: set[Instance] = set()
+        if moved:
+            version = parse_version(snapshot.driver.version)
+            self._capped = not (self._trust_untested or is_checked(version))
+            dirty.update(roster.arrange(snapshot.devices))
+            while roster.dropped:
+                self._findings.pop(roster.dropped.pop(), None)
+        for spot in changed:
+            dirty.update(roster.readers.get(spot, ()))
+        dirty |= roster.told(scene.occurrences.take(snapshot, scene.view.devices))
+        dirty.update(self._woken(snapshot.monotonic))
+        scene.peers.clear()
+        self.evaluated = len(dirty)
+        for instance in dirty:
+            self._evaluate(instance, snapshot.at)
+        return self._judged(snapshot.at)
+
+    def _go_on(self, snapshot: Snapshot) -> None:
+        """Move to the snapshot's time; a long gap among short ones is a time nobody watched."""
+        scene = self.scene
+        if self._watching_since is None:
+            self._watching_since = snapshot.at
+        else:
+            gap = snapshot.monotonic - scene.now
+            usual = median(self._gaps) if len(self._gaps) > 3 else gap
+            if gap > max(LONG_GAP, 4 * usual):
+                scene.unwatched += gap
+            else:
+                self._gaps.append(gap)
+        scene.now = snapshot.monotonic
+
+    def _wake(self, instance: Instance, at: float) -> None:
+        instance.scheduled = at
+        heapq.heappush(self._due, (at, next(self._order), instance))
+
+    def _woken(self, now: float) -> Iterator[Instance]:
+        while self._due and self._due[0][0] <= now:
+            at, _, instance = heapq.heappop(self._due)
+            if instance.scheduled == at:
+                instance.scheduled = None
+                yield instance
+
+    def _evaluate(self, instance: Instance, wall: float) -> None:
+        scene, roster = self.scene, self._roster
+        before = instance.evaluate(scene, wall)
+        roster.changed(instance, before, wall)
+        grace = self._cover.update(instance, scene.now)
+        if instance.life is not None:
+            self._findings[instance.rule.id, instance.place] = self._finding(instance)
+        elif before is not None:
+            self._findings.pop((instance.rule.id, instance.place), None)
+        at = instance.next_look(scene.now)
+        if grace is not None:
+            at = grace if at is None else min(at, grace)
+        if at is not None and (instance.scheduled is None or at < instance.scheduled):
+            self._wake(instance, at)
+
+    def _finding(self, instance: Instance) -> Finding:
+        return words.finding(instance, self.scene, self._roster.serials, capped=self._capped)
+
+    def _judged(self, wall: float) -> tuple[tuple[Finding, ...], Health]:
+        roster = self._roster
+        found = [words.left(self._finding(instance)) for instance in roster.left]
+        roster.left.clear()
+        for id_, finding in self._findings.items():
+            shows = roster.instances[id_].outcome.truth and finding.state is not State.RESOLVED
+            found.append(finding._replace(last_seen=wall) if shows else finding)
+        since = self._watching_since or wall
+        told = words.before_watched(self.scene.before_watched.values(), self.scene, since)
+        found += [told] if told else []
+        found.sort(key=words.order)
+        coverage = self._cover.coverage(roster.serials)
+        devices = self.scene.view.devices
+        if found or self._quiet is None or self._quiet[:2] != (coverage, devices):
+            folded = health.fold(found, coverage, devices, self._cover.decided())
+            self._quiet = None if found else (coverage, devices, folded)
+            return tuple(found), folded
+        return (), self._quiet[2]
+
+    def memory(self) -> Memory:
+        """What a later run must know."""
+        return self._roster.memory()
+
+    def set_healthy(self, device: int) -> None:
+        """Take a device's counts as they are for its baseline, and its findings for settled."""
+        scene = self.scene
+        metrics = {m for rule in self.rules for m in r.inputs(rule) if is_level(m)}
+        for metric in metrics:
+            for place in scene.view.places(metric):
+                cell = scene.view.see(metric, place).cell
+                if place.device == device and isinstance(cell, int):
+                    scene.baselines[scene.key(place), metric] = cell
+        for id_, instance in self._roster.instances.items():
+            if instance.place.device == device:
+                instance.forget()
+                self._findings.pop(id_, None)
+                self._wake(instance, scene.now)
+
+    def explain(self, finding_id: str) -> str:
+        """What a finding means, what shows it now, what to do; empty if the id is unknown."""
+        standing = [one for one in self._findings.values() if one.id == finding_id]
+        rule = next((rule for rule in self.rules if rule.id == finding_id), None)
+        return explain(rule, standing) if rule else ""

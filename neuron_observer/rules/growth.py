@@ -1,0 +1,122 @@
+"""`increased` and `rate_above`: what a counter grew by while we watched."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from neuron_observer.model import Missing, Why
+from neuron_observer.rules import rule as r
+from neuron_observer.rules.outcome import Outcome, false
+from neuron_observer.rules.trust import not_live
+
+if TYPE_CHECKING:
+    from neuron_observer.model import Place
+    from neuron_observer.rules.scene import Scene
+    from neuron_observer.rules.view import Seen
+
+# The driver resets every device at load, and each start of a job its cores (neuron_reset.c).
+_NEVER_ZERO = frozenset({"core.reset_requests"})
+_TWO_READS = Missing(Why.NOT_YET, "needs two reads")
+
+
+class Growth:
+    """`increased` and `rate_above`: what a counter grew by while we watched, step by step.
+
+    A counter that falls was reset; then it grew by what it shows. The steps of one second are one.
+    """
+
+    def __init__(self, leaf: r.Increased | r.RateAbove) -> None:
+        self._leaf = leaf
+        self._rate = isinstance(leaf, r.RateAbove)
+        self._window = leaf.window if isinstance(leaf, r.RateAbove) else leaf.within
+        self._steps: deque[tuple[float, int, int]] = deque()  # read time, amount, rises in it
+        self._sum = 0
+        self._last: int | None = None
+        self._before: int | None = None  # the value before the latest step
+        self._since = 0.0  # of the first read
+        self._on = False
+
+    def evaluate(self, scene: Scene, place: Place) -> Outcome:
+        """What it grew by in the window, against the limit."""
+        seen = scene.view.see(self._leaf.metric, place)
+        if isinstance(seen.cell, int):
+            self._note(scene, place, seen, seen.cell)
+        self._forget(scene.now)
+        self._on = self._is_above()
+        if self._on:
+            return self._shown(scene, place, seen)
+        if isinstance(seen.cell, Missing):
+            return scene.hole(self._leaf.metric, place, seen.cell)
+        driver = scene.view.snapshot.driver.version if scene.view.snapshot else None
+        reason = not_live(self._leaf.metric, driver)
+        if reason:
+            return scene.hole(self._leaf.metric, place, Missing(Why.UNSUPPORTED, reason))
+        return self._watched(scene, place, seen)
+
+    def _note(self, scene: Scene, place: Place, seen: Seen, value: int) -> None:
+        metric, last = self._leaf.metric, self._last
+        if last == value:
+            return
+        stored = scene.note(metric, place, value)
+        if last is None:
+            self._since = seen.read_at
+            last = stored
+            if last is None:
+                last = value
+                if value and not self._rate and metric not in _NEVER_ZERO:
+                    shown = scene.shown(metric, place, seen)
+                    scene.before_watched[metric, place] = shown.sights[0]
+        amount = value - last if value >= last else value
+        if amount:
+            self._before = last if value >= last else 0
+            self._add(seen.read_at, amount)
+        self._last = value
+
+    def _add(self, at: float, amount: int) -> None:
+        self._sum += amount
+        if self._steps and at - self._steps[-1][0] < 1.0:
+            begun, so_far, rises = self._steps.pop()
+            self._steps.append((begun, so_far + amount, rises + 1))
+        else:
+            self._steps.append((at, amount, 1))
+
+    def _forget(self, now: float) -> None:
+        while self._steps and self._steps[0][0] <= now - self._window:
+            self._sum -= self._steps.popleft()[1]
+
+    def _is_above(self) -> bool:
+        leaf = self._leaf
+        if isinstance(leaf, r.Increased):
+            if self._on and leaf.clear_at is not None:
+                return self._sum > leaf.clear_at
+            enough = self._sum >= leaf.by
+            return enough and (leaf.steps == 1 or self._rises() >= leaf.steps)
+        limit = leaf.than
+        if self._on and leaf.clear_at is not None:
+            limit = leaf.clear_at
+        return self._sum > limit * leaf.window / leaf.per
+
+    def _rises(self) -> int:
+        return sum(rises for _, _, rises in self._steps)
+
+    def _shown(self, scene: Scene, place: Place, seen: Seen) -> Outcome:
+        leaf = self._leaf
+        again = self._steps[0][0] + self._window if self._steps else None
+        extra: dict[str, int | float] = {"count": self._sum, "seconds": self._window}
+        if isinstance(leaf, r.RateAbove):
+            extra |= {"rate": self._sum / leaf.window * leaf.per, "than": leaf.than}
+        outcome = scene.shown(leaf.metric, place, seen, self._before, **extra)
+        return outcome._replace(again=again)
+
+    def _watched(self, scene: Scene, place: Place, seen: Seen) -> Outcome:
+        """False, once it has been watched long enough to say so."""
+        metric = self._leaf.metric
+        if not self._rate:
+            if seen.read_at > self._since or self._steps:
+                return false(self._steps[0][0] + self._window if self._steps else None)
+            return scene.hole(metric, place, _TWO_READS)._replace(again=scene.now)
+        end = self._since + self._window
+        if scene.now < end:
+            return scene.early(metric, place, self._window, end)
+        return false(self._steps[0][0] + self._window if self._steps else None)

@@ -1,0 +1,186 @@
+"""A rule at one place: its condition, the life of its finding, and how sure it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from neuron_observer.catalogue import METRICS
+from neuron_observer.model import Confidence, Missing, Place, State, Why
+from neuron_observer.rules import rule as r
+from neuron_observer.rules.lifecycle import Life, Tempo, due, step
+from neuron_observer.rules.outcome import FALSE, Hole, Outcome, Sight
+from neuron_observer.rules.predicates import test_of
+from neuron_observer.rules.trust import constant, is_level, kind, not_live, trust
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from neuron_observer.rules.memory import Kept
+    from neuron_observer.rules.rule import Rule
+    from neuron_observer.rules.scene import Scene
+    from neuron_observer.rules.view import Spot, View
+
+_NOT_HERE = Missing(Why.UNSUPPORTED, "does not apply here")
+STOOD_STILL = 60.0  # seconds after which a counter that did not move contradicts a line
+
+
+class _Witness(NamedTuple):
+    """The counter that moves if a line is true, from when on it is watched, and what it showed."""
+
+    line_at: float
+    since: float
+    values: tuple[int, ...]
+
+
+class Instance:
+    """A rule at a place."""
+
+    def __init__(self, rule: Rule, place: Place, *, placed: bool, one_shot: bool) -> None:
+        self.rule = rule
+        self.place = place
+        self.placed = placed  # not made for an event that tells no better place
+        self.tempo = Tempo(0.0 if one_shot else rule.hold, rule.clear, rule.latched)
+        self._unheld = one_shot and rule.hold > 0
+        self._test = test_of(rule.when, rule.scope, place)
+        self._given = test_of(rule.given, rule.scope, place) if rule.given else None
+        self.life: Life | None = None
+        self.outcome: Outcome = FALSE
+        self.shown: tuple[Sight, ...] = ()  # of the last time that it was true
+        self.confirmed = False
+        self.contradicted: tuple[Sight, ...] = ()
+        self.escalated = False
+        self.scheduled: float | None = None
+        self.stale_since: float | None = None
+        self.decided = False  # as the coverage has it
+        self._hard_at: float | None = None
+        self._witness: _Witness | None = None
+        self._witnesses: tuple[Place, ...] = ()
+
+    def bind(self, view: View) -> list[Spot]:
+        """Find what it reads; again whenever files came or went."""
+        spots = list(self._test.bind(view))
+        spots += self._given.bind(view) if self._given else ()
+        if self.rule.witness:
+            self._witnesses = tuple(_under(self.rule.witness, self.place, view))
+        return spots
+
+    def restore(self, kept: Kept, now: float) -> None:
+        """Go on with a finding of an earlier run; time that must pass begins anew."""
+        self.life = kept.life._replace(since=now)
+        self.confirmed, self.escalated = kept.confirmed, kept.escalated
+
+    def evaluate(self, scene: Scene, wall: float) -> State | None:
+        """Look anew; the state of the finding before."""
+        before = self.life.state if self.life else None
+        if before is State.RESOLVED:
+            self.forget()
+        outcome = self.outcome = self._look(scene)
+        if self.life is None and not outcome.truth:  # as nearly always
+            if outcome.truth is False:
+                self._hard_at, self._witness = None, None
+            return before
+        tempo = self.tempo if self.confirmed else self.tempo._replace(latched=False)
+        self.life = step(self.life, outcome.truth, scene.now, wall, tempo)
+        if outcome.truth:
+            self.shown = outcome.sights
+            self._weigh(scene, outcome)
+        elif outcome.truth is False:
+            self._hard_at, self._witness = None, None
+        return before
+
+    def _look(self, scene: Scene) -> Outcome:
+        outcome = self._test.evaluate(scene)
+        if self._given is None:
+            return outcome
+        given = self._given.evaluate(scene)
+        if given.truth:
+            return outcome
+        holes = given.holes or (Hole("", self.place, _NOT_HERE),)
+        times = [at for at in (outcome.again, given.again) if at is not None]
+        return Outcome(None, holes=holes, open=True, again=min(times, default=None))
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.life, self.shown, self.contradicted = None, (), ()
+        self.confirmed = self.escalated = False
+        self._hard_at, self._witness = None, None
+
+    def _weigh(self, scene: Scene, outcome: Outcome) -> None:
+        """Hardware on two reads is confirmed; a line may be contradicted by its counter."""
+        if outcome.hard:
+            if self._hard_at is None:
+                self._hard_at = outcome.read_at
+            self.confirmed |= outcome.read_at > self._hard_at
+            self.contradicted = ()
+        elif self.rule.witness and not self.confirmed:
+            self._hear(scene, self.rule.witness, outcome.read_at)
+
+    def _hear(self, scene: Scene, metric: str, line_at: float) -> None:
+        driver = scene.view.snapshot.driver.version if scene.view.snapshot else None
+        live = not not_live(metric, driver) and not constant(metric, scene.chip(self.place))
+        seen = [scene.view.see(metric, at) for at in self._witnesses]
+        values = tuple(one.cell for one in seen if isinstance(one.cell, int))
+        stands = live and bool(values) and len(values) == len(seen)
+        if stands and is_level(metric):
+            stands = all(
+                value <= scene.baseline(metric, at)
+                for value, at in zip(values, self._witnesses, strict=True)
+            )
+        if not stands:
+            self._witness, self.contradicted = None, ()
+            return
+        known = self._witness
+        if known is None or known.line_at != line_at or known.values != values:
+            self._witness, self.contradicted = _Witness(line_at, scene.now, values), ()
+            return
+        read_at = min(one.read_at for one in seen)
+        if read_at - known.since >= STOOD_STILL and not self.contradicted:
+            self.contradicted = tuple(
+                Sight(kind(metric), trust(metric), metric, one.source, at, value, value, read_at)
+                for one, at, value in zip(seen, self._witnesses, values, strict=True)
+            )
+
+    def next_look(self, now: float) -> float | None:
+        """When it must be looked at again although nothing that it reads has changed."""
+        if self.life is None and self.outcome.truth is False:
+            return self.outcome.again
+        times = [self.outcome.again, due(self.life, self.tempo)]
+        if self.life and self.life.state is State.RESOLVED:
+            times.append(now)  # told once
+        if self.outcome.truth:
+            if self.outcome.hard and not self.confirmed:
+                times.append(now)  # until the second read
+            elif self._witness and not self.contradicted:
+                times.append(max(self._witness.since + STOOD_STILL, now))
+        return min((at for at in times if at is not None), default=None)
+
+    def confidence(self, *, capped: bool) -> Confidence:
+        """How sure the finding is; on an untested driver never more than probable."""
+        if self.contradicted and not self.confirmed:
+            return Confidence.CONTRADICTED
+        capped = (capped and self.rule.blames_hardware) or self._unheld
+        return Confidence.CONFIRMED if self.confirmed and not capped else Confidence.PROBABLE
+
+    def rests_on_hearsay(self) -> bool:
+        """Whether it is only false because no line came: its counter cannot be had here."""
+        outcome, witness = self.outcome, self.rule.witness
+        return outcome.truth is False and any(hole.metric == witness for hole in outcome.holes)
+
+    def only_stale(self) -> bool:
+        """Whether it is unknown only because readings are late."""
+        holes = self.outcome.holes
+        return bool(holes) and all(hole.reason.why is Why.STALE for hole in holes)
+
+    def reason(self) -> Missing:
+        """Why it is unknown: what should be there first."""
+        reasons = [hole.reason for hole in self.outcome.holes]
+        ranked = sorted(reasons, key=lambda one: one.why in (Why.UNSUPPORTED, Why.NOT_YET))
+        return ranked[0] if ranked else Missing(Why.UNSUPPORTED, "not known of this place")
+
+
+def _under(metric: str, place: Place, view: View) -> Sequence[Place]:
+    """Where a counter stands that belongs to a place."""
+    scope = METRICS[metric].scope
+    if scope == "core" and place.core is None and place.device is not None:
+        return [at for at in view.places(metric) if at.device == place.device]
+    return r.reached(scope, place)

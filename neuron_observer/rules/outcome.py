@@ -1,0 +1,126 @@
+"""What the evaluation of a condition says: true, false or unknown, and on what it rests."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from neuron_observer.model import NODE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from neuron_observer.model import EvidenceKind, Missing, Place, Scalar, Trust
+
+NO_EXTRA: Mapping[str, Scalar] = MappingProxyType({})
+
+
+class Sight(NamedTuple):
+    """One observation that makes a condition true."""
+
+    kind: EvidenceKind
+    trust: Trust
+    metric: str  # empty for a line of a log
+    source: str
+    place: Place = NODE
+    value: Scalar | None = None
+    previous: Scalar | None = None
+    read_at: float = 0.0  # monotonic
+    extra: Mapping[str, Scalar] = NO_EXTRA
+
+
+class Hole(NamedTuple):
+    """A reading that is missing, so that a condition is unknown."""
+
+    metric: str
+    place: Place
+    reason: Missing
+
+
+class Outcome(NamedTuple):
+    """Three-valued: `truth` None is unknown, and `holes` tell why.
+
+    Of what is false they tell what was left out because it cannot be had.
+
+    `open`: what is missing will never come (chip, driver, privilege), so the condition is not
+    covered. `hard`: hardware alone makes it true; `read_at` is the read that shows it. `again` is
+    the instant at which it may change without a new reading.
+    """
+
+    truth: bool | None
+    sights: tuple[Sight, ...] = ()
+    holes: tuple[Hole, ...] = ()
+    open: bool = False
+    hard: bool = False
+    read_at: float = 0.0
+    again: float | None = None
+
+
+FALSE = Outcome(truth=False)
+
+
+def false(again: float | None) -> Outcome:
+    """False until `again`."""
+    return FALSE if again is None else Outcome(truth=False, again=again)
+
+
+def every(parts: Iterable[Outcome]) -> Outcome:
+    """Kleene's and: false if one is, else unknown if one is."""
+    found = tuple(parts)
+    again = _earliest(found)
+    if any(part.truth is False for part in found):
+        return false(again)
+    unknown = [part for part in found if part.truth is None]
+    if unknown:
+        return Outcome(
+            None,
+            holes=tuple(hole for part in unknown for hole in part.holes),
+            open=any(part.open for part in unknown),
+            again=again,
+        )
+    seen = [part for part in found if part.sights]
+    return Outcome(
+        truth=True,
+        sights=tuple(sight for part in seen for sight in part.sights),
+        hard=bool(seen) and all(part.hard for part in seen),
+        read_at=min((part.read_at for part in seen), default=0.0),
+        again=again,
+    )
+
+
+def some(parts: Iterable[Outcome]) -> Outcome:
+    """Kleene's or over what can be had: true if one is, false if all are."""
+    found = tuple(parts)
+    again = _earliest(found)
+    true = [part for part in found if part.truth]
+    if true:
+        hard = [part for part in true if part.hard]
+        return Outcome(
+            truth=True,
+            sights=tuple(sight for part in sorted(true, key=_by_trust) for sight in part.sights),
+            hard=bool(hard),
+            read_at=max((part.read_at for part in hard or true), default=0.0),
+            again=again,
+        )
+    covered = [part for part in found if not (part.truth is None and part.open)]
+    unknown = [part for part in covered or found if part.truth is None]
+    if not unknown:
+        left_out = tuple(hole for part in found for hole in part.holes)
+        return Outcome(truth=False, holes=left_out, again=again)
+    holes = tuple(hole for part in unknown for hole in part.holes)
+    return Outcome(None, holes=holes, open=not covered, again=again)
+
+
+def opposite(part: Outcome) -> Outcome:
+    """Kleene's not; it shows nothing, so it is evidence of nothing."""
+    if part.truth is None:
+        return part
+    return Outcome(truth=not part.truth, again=part.again)
+
+
+def _by_trust(part: Outcome) -> bool:
+    return not part.hard
+
+
+def _earliest(parts: Iterable[Outcome]) -> float | None:
+    return min((part.again for part in parts if part.again is not None), default=None)

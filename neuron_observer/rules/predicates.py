@@ -1,0 +1,170 @@
+"""Conditions made ready for one place: what they read is found once, then they are evaluated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from neuron_observer.catalogue import METRICS
+from neuron_observer.model import NODE, Missing, Place, Why
+from neuron_observer.rules import checks, circumstances, growth, trend
+from neuron_observer.rules import rule as r
+from neuron_observer.rules.outcome import Hole, Outcome, every, opposite, some
+from neuron_observer.rules.trust import constant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from neuron_observer.rules.rule import Condition, Leaf
+    from neuron_observer.rules.scene import Scene
+    from neuron_observer.rules.view import Spot, View
+
+_ELSEWHERE = Missing(Why.UNSUPPORTED, "not known of this place")
+
+_CHECKS: dict[type, Callable[..., Check]] = {
+    r.Above: checks.Level,
+    r.Below: checks.Level,
+    r.OneOf: checks.Word,
+    r.Contains: checks.Word,
+    r.Increased: growth.Growth,
+    r.RateAbove: growth.Growth,
+    r.Stuck: checks.Stuck,
+    r.AbsentFor: checks.Absent,
+    r.DiffersFromPeers: checks.Peers,
+    r.Trend: trend.Trend,
+}
+
+
+class Check(Protocol):
+    """A predicate on the reading of one place."""
+
+    def evaluate(self, scene: Scene, place: Place) -> Outcome:
+        """What it says now."""
+        ...
+
+
+class Test(Protocol):
+    """A condition of one place."""
+
+    def bind(self, view: View) -> Iterable[Spot]:
+        """Find what it reads; again whenever files came or went."""
+        ...
+
+    def evaluate(self, scene: Scene) -> Outcome:
+        """What it says now."""
+        ...
+
+
+def test_of(condition: Condition, scope: str, place: Place) -> Test:
+    """A condition for one place."""
+    if isinstance(condition, (r.AllOf, r.AnyOf)):
+        parts = [test_of(part, scope, place) for part in condition.parts]
+        return _Joined(every if isinstance(condition, r.AllOf) else some, parts)
+    if isinstance(condition, r.Not):
+        return _Opposite(test_of(condition.part, scope, place))
+    if isinstance(condition, r.Anywhere):
+        return test_of(condition.part, "node", NODE)
+    return _leaf(condition, scope, place)
+
+
+def _leaf(leaf: Leaf, scope: str, place: Place) -> Test:
+    if isinstance(leaf, r.Matches):
+        return circumstances.Matches(leaf, scope, place)
+    if isinstance(leaf, r.MissingDevice):
+        return circumstances.MissingDevice(place)
+    if isinstance(leaf, r.CollectorFails):
+        return circumstances.CollectorFails(leaf)
+    if isinstance(leaf, r.ClockJumped):
+        return circumstances.ClockJumped(leaf)
+    return _OnReadings(leaf, scope, place)
+
+
+class _Joined:
+    def __init__(self, join: Callable[[Iterable[Outcome]], Outcome], parts: list[Test]) -> None:
+        self._join = join
+        self._parts = parts
+
+    def bind(self, view: View) -> Iterator[Spot]:
+        for part in self._parts:
+            yield from part.bind(view)
+
+    def evaluate(self, scene: Scene) -> Outcome:
+        return self._join([part.evaluate(scene) for part in self._parts])
+
+
+class _Opposite:
+    def __init__(self, part: Test) -> None:
+        self._part = part
+
+    def bind(self, view: View) -> Iterable[Spot]:
+        return self._part.bind(view)
+
+    def evaluate(self, scene: Scene) -> Outcome:
+        return opposite(self._part.evaluate(scene))
+
+
+_Reading: TypeAlias = (
+    r.Above
+    | r.Below
+    | r.OneOf
+    | r.Contains
+    | r.Increased
+    | r.RateAbove
+    | r.Stuck
+    | r.AbsentFor
+    | r.DiffersFromPeers
+    | r.Trend
+)
+
+
+class _OnReadings:
+    """A predicate on each reading that belongs to a place; one that holds is enough."""
+
+    def __init__(self, leaf: _Reading, scope: str, place: Place) -> None:
+        self._leaf = leaf
+        self._scope = scope
+        self._place = place
+        self._checks: dict[Place, Check] = {}
+        self._places: tuple[Place, ...] = ()
+        self._constant: Missing | None = None
+        nowhere = Hole(leaf.metric, place, _ELSEWHERE)
+        self._nowhere = Outcome(None, holes=(nowhere,), open=True)
+
+    def bind(self, view: View) -> list[Spot]:
+        leaf, make = self._leaf, _CHECKS[type(self._leaf)]
+        self._places = tuple(self._found(view))
+        for place in self._places:
+            if place not in self._checks:
+                self._checks[place] = make(leaf)
+        device = view.devices.get(self._place.device) if self._place.device is not None else None
+        always = constant(leaf.metric, device.name if device else None)
+        self._constant = Missing(Why.UNSUPPORTED, always) if always else None
+        return list(self._spots(view))
+
+    def _spots(self, view: View) -> Iterator[Spot]:
+        metrics = r.metrics_of(self._leaf)
+        others = isinstance(self._leaf, r.DiffersFromPeers)
+        for place in view.places(self._leaf.metric) if others else self._places:
+            yield self._leaf.metric, place
+            for metric in metrics[1:]:
+                for at in r.reached(METRICS[metric].scope, place):
+                    yield metric, at
+
+    def _found(self, view: View) -> Iterable[Place]:
+        scope = METRICS[self._leaf.metric].scope
+        if scope in ("node", self._scope) or (scope == "device" and self._scope == "core"):
+            return r.reached(scope, self._place)
+        now = view.places(self._leaf.metric)
+        if self._scope != "node":
+            device = self._place.device
+            now = [at for at in now if device is not None and at.device == device]
+        return dict.fromkeys((*self._checks, *now))  # one that went is missing, not forgotten
+
+    def evaluate(self, scene: Scene) -> Outcome:
+        places = self._places
+        if self._constant is not None:
+            return scene.hole(self._leaf.metric, self._place, self._constant)
+        if len(places) == 1:
+            return self._checks[places[0]].evaluate(scene, places[0])
+        if not places:
+            return self._nowhere
+        return some([self._checks[at].evaluate(scene, at) for at in places])

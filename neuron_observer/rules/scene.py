@@ -1,0 +1,100 @@
+"""What predicates look at: the latest cells, what happened, how values went, and the baselines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from neuron_observer.model import Missing, Why
+from neuron_observer.rules.outcome import Hole, Outcome, Sight
+from neuron_observer.rules.trust import is_register, is_reported, kind, trust
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from neuron_observer.model import Place, Scalar, Value
+    from neuron_observer.rules.occurrences import Occurrences
+    from neuron_observer.rules.view import Seen, View
+
+
+class History(Protocol):
+    """How values went."""
+
+    def values(self, metric: str, place: Place, seconds: float) -> Sequence[Value]:
+        """Values of the last `seconds`, oldest first; gaps stay gaps."""
+        ...
+
+
+class Scene:
+    """One instant, as the predicates see it."""
+
+    def __init__(self, view: View, occurrences: Occurrences) -> None:
+        self.view = view
+        self.occurrences = occurrences
+        self.history: History | None = None
+        self.now = 0.0  # monotonic
+        self.unwatched = 0.0  # seconds in which nobody read, since the beginning
+        self.baselines: dict[tuple[str, str], int] = {}  # (device key, metric) → count
+        self.stored: Mapping[tuple[str, str, Place], int] = {}  # counters of an earlier run
+        self.counters: dict[tuple[str, str, Place], int] = {}  # as read last, of chips by key
+        self.before_watched: dict[tuple[str, Place], Sight] = {}  # edges, not 0 at first sight
+        self.peers: dict[object, tuple[float, float, int]] = {}  # of this instant
+        self.keys: dict[int, str] = {}  # of devices, by index
+
+    def key(self, place: Place) -> str:
+        """The key of the device that a place is part of; empty without one."""
+        return self.keys.get(place.device, "") if place.device is not None else ""
+
+    def chip(self, place: Place) -> str | None:
+        """The name of the chip that a place is part of."""
+        device = self.view.devices.get(place.device) if place.device is not None else None
+        return device.name if device else None
+
+    def baseline(self, metric: str, place: Place) -> int:
+        """What a count stood at when the device was declared healthy."""
+        return self.baselines.get((self.key(place), metric), 0) if self.baselines else 0
+
+    def hole(self, metric: str, place: Place, reason: Missing) -> Outcome:
+        """Unknown, because a reading is missing; what will never come leaves the denominator."""
+        never = (
+            reason.why is Why.UNSUPPORTED
+            or (reason.why is Why.DENIED and not self.view.was_read(metric, place))
+            or is_reported(metric)
+        )
+        return Outcome(None, holes=(Hole(metric, place, reason),), open=never)
+
+    def early(self, metric: str, place: Place, seconds: float, again: float) -> Outcome:
+        """Unknown, because it has not been watched for so long; not covered until `again`."""
+        reason = Missing(Why.NOT_YET, f"needs {seconds:g} s of watching")
+        return Outcome(None, holes=(Hole(metric, place, reason),), open=True, again=again)
+
+    def note(self, metric: str, place: Place, value: int) -> int | None:
+        """Keep what a counter shows; what it showed when an earlier run ended."""
+        key = (self.key(place), metric, place._replace(device=None))
+        self.counters[key] = value
+        return self.stored.get(key)
+
+    def shown(
+        self,
+        metric: str,
+        place: Place,
+        seen: Seen,
+        previous: Scalar | None = None,
+        **extra: Scalar,
+    ) -> Outcome:
+        """True, by this reading."""
+        hard = trust(metric) == "hardware"
+        if hard and is_register(metric):
+            hard = self.view.answers(place.device)
+        value = None if isinstance(seen.cell, Missing) else seen.cell
+        sight = Sight(
+            kind(metric),
+            "hardware" if hard else "hearsay",
+            metric,
+            seen.source or metric,
+            place,
+            value,
+            previous,
+            seen.read_at,
+            extra,
+        )
+        return Outcome(truth=True, sights=(sight,), hard=hard, read_at=seen.read_at)

@@ -1,0 +1,179 @@
+"""The latest cells of a host, as rules look at them: found at once, and what changed told.
+
+The layout of a batch is looked at once; from then on a tick costs one comparison a batch.
+"""
+
+from __future__ import annotations
+
+from itertools import compress
+from operator import itemgetter, ne
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from neuron_observer.catalogue import METRICS
+from neuron_observer.model import NODE, Missing, Place, Why
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from neuron_observer.model import Batch, Cell, Device, Snapshot
+
+Spot: TypeAlias = "tuple[str, Place]"
+_Key: TypeAlias = "tuple[str, str, int | None]"
+
+SETTLING = 30.0  # seconds until what no batch has brought is taken for not there
+NOT_THERE = Missing(Why.UNSUPPORTED, "not read on this host")
+NOT_YET = Missing(Why.NOT_YET, "not read yet")
+GONE = Missing(Why.FAILED, "was here before and is gone")
+DRIVER_STATE = "driver.state"  # what the topology says: `absent` is no word that a file holds
+
+
+class Seen(NamedTuple):
+    """A cell, when it was read, and from where."""
+
+    cell: Cell
+    read_at: float  # monotonic
+    source: str = ""
+
+
+class _Watch(NamedTuple):
+    """The rows of a batch that rules read."""
+
+    pick: Callable[[list[Cell]], tuple[Cell, ...]]
+    spots: tuple[Spot, ...]
+
+
+class View:
+    """Snapshots, one after the other."""
+
+    def __init__(self, metrics: Collection[str]) -> None:
+        self._metrics = frozenset(metrics)
+        self._batches: dict[_Key, Batch] = {}
+        self._watches: dict[_Key, _Watch | None] = {}
+        self._where: dict[Spot, tuple[_Key, int]] = {}
+        self._places: dict[str, tuple[Place, ...]] = {}
+        self._read: set[Spot] = set()  # held a value once
+        self._began: float | None = None
+        self.snapshot: Snapshot | None = None
+        self.devices: dict[int, Device] = {}
+        self.generation = 0  # of snapshots
+
+    def take(self, snapshot: Snapshot) -> tuple[set[Spot], bool]:
+        """Go on to a snapshot: the spots that differ, and whether files came or went."""
+        changed: set[Spot] = set()
+        moved = self._of_driver(snapshot, changed)
+        self.snapshot = snapshot
+        self.generation += 1
+        self._began = snapshot.monotonic if self._began is None else self._began
+        batches = {(b.collector, b.lane, b.device): b for b in snapshot.batches}
+        for key, batch in batches.items():
+            before = self._batches.get(key)
+            if before is batch:
+                continue
+            if before is None or not _same_layout(before, batch):
+                moved = True
+                self._watches[key] = self._watch(batch)
+                changed.update(self._spots(key))
+            elif watch := self._watches[key]:
+                earlier, now = watch.pick(before.cells), watch.pick(batch.cells)
+                if earlier != now:
+                    changed.update(compress(watch.spots, map(ne, earlier, now)))
+        moved |= not self._batches.keys() <= batches.keys()
+        self._batches = batches
+        if moved:
+            self._index()
+        self._remember(changed)
+        return changed, moved
+
+    def _of_driver(self, snapshot: Snapshot, changed: set[Spot]) -> bool:
+        before = self.snapshot
+        if before is None or before.driver != snapshot.driver:
+            changed.add((DRIVER_STATE, NODE))
+        if before is not None and before.devices is snapshot.devices:
+            return before.driver != snapshot.driver
+        self.devices = {device.index: device for device in snapshot.devices}
+        return before is None or before.devices != snapshot.devices
+
+    def _spots(self, key: _Key) -> tuple[Spot, ...]:
+        watch = self._watches[key]
+        return watch.spots if watch else ()
+
+    def _watch(self, batch: Batch) -> _Watch | None:
+        rows: list[int] = []
+        spots: list[Spot] = []
+        for metric, column in batch.layout.columns.items():
+            if metric in self._metrics:
+                rows += range(column.start, column.start + len(column.places))
+                spots += [(metric, place) for place in column.places]
+        if not rows:
+            return None
+        if len(rows) == 1:
+            only = rows[0]
+            return _Watch(lambda cells: (cells[only],), tuple(spots))
+        return _Watch(itemgetter(*rows), tuple(spots))
+
+    def _index(self) -> None:
+        """Where each metric stands; of several batches that have it the first counts."""
+        self._watches = {key: self._watches[key] for key in self._batches}
+        self._where = {}
+        places: dict[str, list[Place]] = {}
+        for key, batch in self._batches.items():
+            for metric, place in self._spots(key):
+                if (metric, place) not in self._where:
+                    self._where[metric, place] = (key, batch.layout.rows[metric, place])
+                    places.setdefault(metric, []).append(place)
+        self._places = {metric: tuple(found) for metric, found in places.items()}
+
+    def _remember(self, changed: set[Spot]) -> None:
+        for spot in changed - self._read:
+            if spot in self._where:
+                key, row = self._where[spot]
+                if not isinstance(self._batches[key].cells[row], Missing):
+                    self._read.add(spot)
+
+    def places(self, metric: str) -> Sequence[Place]:
+        """Where a metric is read."""
+        return self._places.get(metric, ())
+
+    def was_read(self, metric: str, place: Place) -> bool:
+        """Whether it ever held a value."""
+        return (metric, place) in self._read
+
+    def see(self, metric: str, place: Place) -> Seen:
+        """One cell."""
+        found = self._where.get((metric, place))
+        if found is None or metric == DRIVER_STATE:
+            return self._elsewhere(metric, place, found)
+        batch = self._batches[found[0]]
+        row = found[1]
+        return Seen(batch.cells[row], batch.read_at, batch.layout.sources[row])
+
+    def _elsewhere(self, metric: str, place: Place, found: tuple[_Key, int] | None) -> Seen:
+        """What no row gives."""
+        snapshot = self.snapshot
+        if snapshot is None:
+            return Seen(NOT_YET, 0.0)
+        if metric == DRIVER_STATE:
+            read_at = self._batches[found[0]].read_at if found else snapshot.monotonic
+            return Seen(snapshot.driver.state, read_at, "module/neuron/initstate")
+        if (metric, place) in self._read:
+            return Seen(GONE, snapshot.monotonic)
+        settling = snapshot.monotonic - (self._began or 0.0) < SETTLING
+        comes = settling and METRICS[metric].lane != "expensive"
+        return Seen(NOT_YET if comes else NOT_THERE, snapshot.monotonic)
+
+    def answers(self, device: int | None) -> bool:
+        """Whether a device's serial number reads back; a driver that has none is believed."""
+        cell = self.see("device.serial", Place(device)).cell
+        return not isinstance(cell, Missing) or cell.why in (Why.UNSUPPORTED, Why.DENIED)
+
+    def wall_of(self, monotonic: float) -> float:
+        """The wall clock at an instant of the monotonic one."""
+        snapshot = self.snapshot
+        return snapshot.at - (snapshot.monotonic - monotonic) if snapshot else monotonic
+
+
+def _same_layout(before: Batch, now: Batch) -> bool:
+    one, other = before.layout, now.layout
+    if one is other:
+        return True
+    return len(one.sources) == len(other.sources) and one.columns == other.columns

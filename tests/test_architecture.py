@@ -41,6 +41,7 @@ FLOORS = {
     "triage": 4,
     "doctor": 4,
     "checks": 4,
+    "runbooks": 4,
     "fleet": 4,
     "exporters": 4,
     "tui": 4,
@@ -60,7 +61,7 @@ THIRD_PARTY = {
     "prometheus_client": {"exporters"},
 }
 # parts that may write files, each inside its own directory or where its user says
-WRITERS = {"recording", "store", "sim"}
+WRITERS = {"recording", "runbooks", "store", "sim"}
 # a feed gives frames, a report is about a reader and a loop ticks one (types only);
 # a reader reads lines on request; a timeline is played to the real reader
 SAME_FLOOR = {

@@ -47,7 +47,9 @@ def list_rules(*, extra: tuple[Path, ...], form: str) -> None:
     if form == "json":
         click.echo(json.dumps([_document(rule) for rule in rules], indent=1))
     elif form == "markdown":
-        click.echo(_markdown(rules))
+        from neuron_observer.runbooks import overview  # noqa: PLC0415 - with the rules
+
+        click.echo(overview(rules), nl=False)
     else:
         click.echo(table(HEADS, [_row(rule) for rule in rules]))
 
@@ -91,22 +93,17 @@ def _document(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _markdown(rules: Sequence[Rule]) -> str:
-    from neuron_observer.rules.explain import ACTIONS  # noqa: PLC0415 - with the rules
+@command.command()
+@_EXTRA
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
+def runbooks(*, extra: tuple[Path, ...], folder: Path) -> None:
+    """Write the runbook of each finding into a folder."""
+    from neuron_observer.rules.patterns import load as load_patterns  # noqa: PLC0415 - costs yaml
+    from neuron_observer.runbooks import pages, write  # noqa: PLC0415 - with the rules
 
-    lines = ["# Rules", "", "| rule | of | severity | what to do | what it means |"]
-    lines.append("|---|---|---|---|---|")
-    for rule in rules:
-        shadow = " (shadow)" if rule.shadow else ""
-        cells = (
-            f"`{rule.id}`",
-            rule.scope,
-            rule.severity.value + shadow,
-            ACTIONS[rule.action],
-            rule.meaning,
-        )
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines)
+    written = pages(_load(extra), load_patterns())
+    write(folder, written)
+    click.echo(f"{len(written)} runbooks in {folder}", err=True)
 
 
 @command.command("test")

@@ -12,10 +12,12 @@ from neuron_observer.rules.outcome import FALSE, Hole, Outcome, Sight, false
 if TYPE_CHECKING:
     from neuron_observer.model import Scalar
     from neuron_observer.rules import rule as r
+    from neuron_observer.rules.occurrences import Occurrence
     from neuron_observer.rules.scene import Scene
     from neuron_observer.rules.view import Spot, View
 
 LOG = "host.kernel_log.read"
+BESIDE = 1.0  # seconds between two lines of one event
 _NO_NUMBER = Missing(Why.UNSUPPORTED, "how many devices there should be is not known")
 _NO_LOG = Missing(Why.UNSUPPORTED, "the kernel log is not read")
 
@@ -36,15 +38,14 @@ class Matches:
     def evaluate(self, scene: Scene) -> Outcome:
         """What it says now."""
         leaf = self._leaf
-        found = scene.occurrences.of(
-            leaf.finding, self._place, self._scope, scene.now - leaf.within
-        )
+        found = self._found(scene)
         if len(found) < leaf.at_least:
             cell = scene.view.see(LOG, NODE).cell
             if isinstance(cell, Missing) and not self._of_ours:
                 reason = cell if cell.why is Why.DENIED else _NO_LOG
                 return Outcome(None, holes=(Hole(LOG, NODE, reason),), open=True)
-            return false(found[0].at + leaf.within if found else None)
+            again = found[0].at + leaf.within if found else None
+            return Outcome(truth=False, again=again, deaf=not self._of_ours)
         again = found[-leaf.at_least].at + leaf.within
         last = found[-1]
         names = ("printed_by", "code", "verdict")
@@ -67,6 +68,21 @@ class Matches:
         return Outcome(
             truth=True, sights=(sight,), hard=self._of_ours, read_at=read_at, again=again
         )
+
+    def _found(self, scene: Scene) -> list[Occurrence]:
+        """The events that count: not ended and not excused by another one."""
+        leaf, since = self._leaf, scene.now - self._leaf.within
+        found = self._of(scene, leaf.finding, since)
+        if found and leaf.ended_by:
+            ended = max((one.at for one in self._of(scene, leaf.ended_by, since)), default=since)
+            found = [one for one in found if one.at > ended]
+        if found and leaf.excused_by:
+            excuses = [one.at for one in self._of(scene, leaf.excused_by, since - BESIDE)]
+            found = [one for one in found if all(abs(one.at - at) > BESIDE for at in excuses)]
+        return found
+
+    def _of(self, scene: Scene, name: str, since: float) -> list[Occurrence]:
+        return scene.occurrences.of(name, self._place, self._scope, since)
 
 
 class MissingDevice:

@@ -25,6 +25,7 @@ PREDICATES: Mapping[str, Any] = {
     "above": rule.Above,
     "below": rule.Below,
     "one_of": rule.OneOf,
+    "none_of": rule.NoneOf,
     "contains": rule.Contains,
     "increased": rule.Increased,
     "rate_above": rule.RateAbove,
@@ -37,10 +38,11 @@ PREDICATES: Mapping[str, Any] = {
     "collector_fails": rule.CollectorFails,
     "clock_jumped": rule.ClockJumped,
 }
-COMBINATIONS = ("all", "any", "not", "anywhere")
+_WRAPPERS: Mapping[str, Any] = {"not": rule.Not, "unless": rule.Unless, "anywhere": rule.Anywhere}
+COMBINATIONS = ("all", "any", *_WRAPPERS)
 # Events that are no lines of a log; their kinds may be matched too.
 EVENTS = ("driver_reloaded", "devices_changed", "files_moved", "counter_reset")
-_DURATIONS = ("within", "window", "lasting", "per")
+_DURATIONS = ("within", "window", "lasting", "per", "apart")
 _NUMBERS = ("times", "clear_at", "least", "least_share")
 
 
@@ -71,9 +73,9 @@ class ConditionReader(NodeReader):
             if len(parts) < 2:
                 raise self.fail(f"{name} needs two conditions or more", body)
             return rule.AllOf(parts) if name == "all" else rule.AnyOf(parts)
-        if name in ("not", "anywhere"):
-            part = self.condition(body)
-            return rule.Not(part) if name == "not" else rule.Anywhere(part)
+        if name in _WRAPPERS:
+            wrapped: Condition = _WRAPPERS[name](self.condition(body))
+            return wrapped
         return self._predicate(name, body)
 
     def _predicate(self, name: str, body: yaml.Node) -> Condition:
@@ -102,7 +104,9 @@ class ConditionReader(NodeReader):
 
     def _parameter(self, key: str, node: yaml.Node, what: str) -> Any:
         if key in _DURATIONS:
-            return self._positive(self.seconds(node, what), node, what, zero=key == "lasting")
+            return self._positive(
+                self.seconds(node, what), node, what, zero=key in ("lasting", "apart")
+            )
         if key in _NUMBERS:
             return self.number(node, what)
         readers: dict[str, Callable[[yaml.Node, str], Any]] = {
@@ -120,6 +124,8 @@ class ConditionReader(NodeReader):
             "whys": self._whys,
             "side": lambda at, name: self.choice(at, name, get_args(rule.Side)),
             "finding": self._finding,
+            "ended_by": self._finding,
+            "excused_by": self._finding,
         }
         return readers[key](node, what)
 

@@ -55,8 +55,7 @@ class Engine:
         self._trust_untested = trust_untested_driver
         memory = memory or Memory()
         view = View(_ALWAYS.union(*(r.inputs(rule) for rule in rules)))
-        leaves = [leaf for rule in rules for leaf in r.every_leaf(rule)]
-        names = {leaf.finding for leaf in leaves if isinstance(leaf, r.Matches)}
+        names = frozenset[str]().union(*(r.events(rule) for rule in rules))
         self.scene = Scene(view, Occurrences(names))
         self.scene.stored = memory.counters
         self.scene.counters.update(memory.counters)

@@ -91,14 +91,20 @@ class Growth:
             if self._on and leaf.clear_at is not None:
                 return self._sum > leaf.clear_at
             enough = self._sum >= leaf.by
-            return enough and (leaf.steps == 1 or self._rises() >= leaf.steps)
+            return enough and (leaf.steps == 1 or self._rises(leaf.apart) >= leaf.steps)
         limit = leaf.than
         if self._on and leaf.clear_at is not None:
             limit = leaf.clear_at
         return self._sum > limit * leaf.window / leaf.per
 
-    def _rises(self) -> int:
-        return sum(rises for _, _, rises in self._steps)
+    def _rises(self, apart: float) -> int:
+        if not apart:
+            return sum(rises for _, _, rises in self._steps)
+        found, last = 0, float("-inf")
+        for at, _, _ in self._steps:
+            if at - last >= apart:
+                found, last = found + 1, at
+        return found
 
     def _shown(self, scene: Scene, place: Place, seen: Seen) -> Outcome:
         leaf = self._leaf

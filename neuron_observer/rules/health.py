@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from neuron_observer.model import Finding, Gap
 
+_OF_PROGRAMS = frozenset({Action.FIX_PROGRAM, Action.RESTART_JOB})
 _STANDING = frozenset({State.FIRING, State.ACKNOWLEDGED, State.RECOVERING})
-_ELSEWHERE = frozenset({Action.FIX_PROGRAM, Action.RESTART_JOB, Action.LOOK_AT_OTHER_WORKERS})
 _PARTS = frozenset({"core", "link", "port"})
 _ORDER = {
     verdict: rank
@@ -61,8 +61,8 @@ def counts(finding: Finding) -> bool:
 
 def is_of_job(finding: Finding) -> bool:
     """Whether it is about a program, or this machine is only where it shows (law 8)."""
-    elsewhere = finding.action in _ELSEWHERE and not finding.blames_hardware
-    return finding.program or elsewhere or finding.entity.kind in ("job", "rank")
+    program = finding.program or (finding.action in _OF_PROGRAMS and not finding.blames_hardware)
+    return program or finding.entity.kind in ("job", "rank")
 
 
 def of_finding(finding: Finding) -> Verdict:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from neuron_observer.rules.memory import Kept
+    from neuron_observer.rules.predicates import Shared
     from neuron_observer.rules.rule import Rule
     from neuron_observer.rules.scene import Scene
     from neuron_observer.rules.view import Spot, View
@@ -35,14 +36,16 @@ class _Witness(NamedTuple):
 class Instance:
     """A rule at a place."""
 
-    def __init__(self, rule: Rule, place: Place, *, placed: bool, one_shot: bool) -> None:
+    def __init__(
+        self, rule: Rule, place: Place, shared: Shared, *, placed: bool, one_shot: bool
+    ) -> None:
         self.rule = rule
         self.place = place
         self.placed = placed  # not made for an event that tells no better place
         self.tempo = Tempo(0.0 if one_shot else rule.hold, rule.clear, rule.latched)
         self._unheld = one_shot and rule.hold > 0
-        self._test = test_of(rule.when, rule.scope, place)
-        self._given = test_of(rule.given, rule.scope, place) if rule.given else None
+        self._test = test_of(rule.when, rule.scope, place, shared)
+        self._given = test_of(rule.given, rule.scope, place, shared) if rule.given else None
         self.life: Life | None = None
         self.outcome: Outcome = FALSE
         self.shown: tuple[Sight, ...] = ()  # of the last time that it was true
@@ -74,6 +77,8 @@ class Instance:
         before = self.life.state if self.life else None
         if before is State.RESOLVED:
             self.forget()
+        if self.outcome.truth is None and self.life is not None:  # unknown lets nothing run out
+            self.life = self.life._replace(since=scene.now)
         outcome = self.outcome = self._look(scene)
         if self.life is None and not outcome.truth:  # as nearly always
             if outcome.truth is False:
@@ -162,9 +167,8 @@ class Instance:
         return Confidence.CONFIRMED if self.confirmed and not capped else Confidence.PROBABLE
 
     def rests_on_hearsay(self) -> bool:
-        """Whether it is only false because no line came: its counter cannot be had here."""
-        outcome, witness = self.outcome, self.rule.witness
-        return outcome.truth is False and any(hole.metric == witness for hole in outcome.holes)
+        """Whether it is only false because no line came: what else tells it cannot be had here."""
+        return self.outcome.deaf and bool(self.outcome.holes)
 
     def only_stale(self) -> bool:
         """Whether it is unknown only because readings are late."""

@@ -33,9 +33,10 @@ _TEXTS = ("id", "message", "meaning", "clears", "runbook")
 _FLAGS = ("blames_hardware", "program", "latched", "shadow", "required", "enabled")
 _SECONDS = ("hold", "clear")
 _ACTIONS = ("action", "if_confirmed")
+_LISTS = ("confirm_by", "steps", "avoid", "could_be")
 _KEYS = (
     *_REQUIRED,
-    *("runbook", "if_confirmed", "confirm_by", "given", "witness", "again", "needs"),
+    *("runbook", "if_confirmed", *_LISTS, "given", "witness", "again", "needs"),
     *("chips", "since", "until", *_FLAGS, *_SECONDS),
 )
 
@@ -129,6 +130,7 @@ class _RuleReader(NodeReader):
             (_FLAGS, self.flag),
             (_SECONDS, self.seconds),
             (_ACTIONS, self._action),
+            (_LISTS, self.texts),
         ):
             if key in keys:
                 return read(node, key)
@@ -136,7 +138,6 @@ class _RuleReader(NodeReader):
             "scope": lambda at, what: self.choice(at, what, get_args(RuleScope)),
             "needs": lambda at, what: self.choice(at, what, get_args(Needs)),
             "severity": self._severity,
-            "confirm_by": self.texts,
             "fact": self._fact,
             "witness": self._metric,
             "again": self._again,

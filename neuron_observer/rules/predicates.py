@@ -8,7 +8,7 @@ from neuron_observer.catalogue import METRICS
 from neuron_observer.model import NODE, Missing, Place, Why
 from neuron_observer.rules import checks, circumstances, growth, trend
 from neuron_observer.rules import rule as r
-from neuron_observer.rules.outcome import Hole, Outcome, every, opposite, some
+from neuron_observer.rules.outcome import FALSE, Hole, Outcome, every, opposite, some, unless
 from neuron_observer.rules.trust import constant
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ _CHECKS: dict[type, Callable[..., Check]] = {
     r.Above: checks.Level,
     r.Below: checks.Level,
     r.OneOf: checks.Word,
+    r.NoneOf: checks.Word,
     r.Contains: checks.Word,
     r.Increased: growth.Growth,
     r.RateAbove: growth.Growth,
@@ -54,15 +55,21 @@ class Test(Protocol):
         ...
 
 
-def test_of(condition: Condition, scope: str, place: Place) -> Test:
+Shared: TypeAlias = "dict[Condition, Test]"  # of the whole node, the same for all places
+
+
+def test_of(condition: Condition, scope: str, place: Place, shared: Shared) -> Test:
     """A condition for one place."""
     if isinstance(condition, (r.AllOf, r.AnyOf)):
-        parts = [test_of(part, scope, place) for part in condition.parts]
+        parts = [test_of(part, scope, place, shared) for part in condition.parts]
         return _Joined(every if isinstance(condition, r.AllOf) else some, parts)
-    if isinstance(condition, r.Not):
-        return _Opposite(test_of(condition.part, scope, place))
+    if isinstance(condition, (r.Not, r.Unless)):
+        turn = opposite if isinstance(condition, r.Not) else unless
+        return _Turned(turn, test_of(condition.part, scope, place, shared))
     if isinstance(condition, r.Anywhere):
-        return test_of(condition.part, "node", NODE)
+        if condition not in shared:
+            shared[condition] = _Once(test_of(condition.part, "node", NODE, shared))
+        return shared[condition]
     return _leaf(condition, scope, place)
 
 
@@ -91,21 +98,45 @@ class _Joined:
         return self._join([part.evaluate(scene) for part in self._parts])
 
 
-class _Opposite:
-    def __init__(self, part: Test) -> None:
+class _Turned:
+    def __init__(self, turn: Callable[[Outcome], Outcome], part: Test) -> None:
+        self._turn = turn
         self._part = part
 
     def bind(self, view: View) -> Iterable[Spot]:
         return self._part.bind(view)
 
     def evaluate(self, scene: Scene) -> Outcome:
-        return opposite(self._part.evaluate(scene))
+        return self._turn(self._part.evaluate(scene))
+
+
+class _Once:
+    """A condition that many ask for, found and evaluated once an instant."""
+
+    def __init__(self, part: Test) -> None:
+        self._part = part
+        self._spots: list[Spot] = []
+        self._bound = -1
+        self._evaluated = -1
+        self._outcome = FALSE
+
+    def bind(self, view: View) -> list[Spot]:
+        if self._bound != view.generation:
+            self._spots, self._bound = list(self._part.bind(view)), view.generation
+        return self._spots
+
+    def evaluate(self, scene: Scene) -> Outcome:
+        if self._evaluated != scene.view.generation:
+            self._outcome = self._part.evaluate(scene)
+            self._evaluated = scene.view.generation
+        return self._outcome
 
 
 _Reading: TypeAlias = (
     r.Above
     | r.Below
     | r.OneOf
+    | r.NoneOf
     | r.Contains
     | r.Increased
     | r.RateAbove

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.model import Device, Place
     from neuron_observer.rules.cover import Cover
+    from neuron_observer.rules.predicates import Shared
     from neuron_observer.rules.rule import Rule
     from neuron_observer.rules.scene import Scene
     from neuron_observer.rules.view import Spot
@@ -35,6 +36,7 @@ class Roster:
         self._rules = rules
         self._scene = scene
         self._cover = cover
+        self._shared: Shared = {}
         self._one_shot = one_shot
         self._kept = dict(memory.findings)  # of an earlier run, not yet met
         self._resolved = {mark: list(times) for mark, times in memory.resolved.items()}
@@ -106,7 +108,7 @@ class Roster:
         }
 
     def _add(self, rule: Rule, place: Place, *, placed: bool) -> Instance:
-        instance = Instance(rule, place, placed=placed, one_shot=self._one_shot)
+        instance = Instance(rule, place, self._shared, placed=placed, one_shot=self._one_shot)
         self.instances[rule.id, place] = instance
         self._of_rule[rule.id].append(instance)
         self._cover.add(instance)
@@ -131,9 +133,10 @@ class Roster:
         found: set[Instance] = set()
         for name, place in news:
             for rule in self._listeners.get(name, ()):
-                if name in EVENTS or _looks_anywhere(rule):
+                begins = name not in EVENTS and _begins(rule, name)
+                if not begins or _looks_anywhere(rule):
                     found.update(self._of_rule[rule.id])
-                if name not in EVENTS:
+                if begins:
                     found.add(self._at(rule, truncated(place, rule.scope)))
         return found
 
@@ -184,10 +187,14 @@ def _by_event(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
     """Name of an event → the rules that wait for it."""
     found: dict[str, list[Rule]] = {}
     for rule in rules:
-        for leaf in r.every_leaf(rule):
-            if isinstance(leaf, r.Matches):
-                found.setdefault(leaf.finding, []).append(rule)
+        for name in r.events(rule):
+            found.setdefault(name, []).append(rule)
     return found
+
+
+def _begins(rule: Rule, name: str) -> bool:
+    """Whether an event makes a condition of the rule true; others end or excuse it."""
+    return any(isinstance(leaf, r.Matches) and leaf.finding == name for leaf in r.leaves(rule.when))
 
 
 def _looks_anywhere(rule: Rule) -> bool:

@@ -50,6 +50,13 @@ class OneOf(NamedTuple):
     values: tuple[str | int, ...]
 
 
+class NoneOf(NamedTuple):
+    """The state is read, and is none of these words or numbers."""
+
+    metric: str
+    values: tuple[str | int, ...]
+
+
 class Contains(NamedTuple):
     """A list of words that are joined by commas holds this one."""
 
@@ -63,7 +70,8 @@ class Increased(NamedTuple):
     metric: str
     by: int = 1
     within: float = 600.0
-    steps: int = 1  # reads that saw it rise
+    steps: int = 1  # rises,
+    apart: float = 0.0  # counted only if they are so many seconds apart
     clear_at: int | None = None  # once true it stays so until it grew by this or less
 
 
@@ -99,6 +107,8 @@ class Matches(NamedTuple):
     finding: str
     within: float = 600.0
     at_least: int = 1
+    ended_by: str = ""  # an event after which those before it do not count any more
+    excused_by: str = ""  # an event right beside which one is harmless
 
 
 class DiffersFromPeers(NamedTuple):
@@ -158,6 +168,12 @@ class Not(NamedTuple):
     part: Condition
 
 
+class Unless(NamedTuple):
+    """The part is not true; what cannot be known here at all does not stand in the way."""
+
+    part: Condition
+
+
 class Anywhere(NamedTuple):
     """The part is true at any place of the node, wherever the rule looks."""
 
@@ -168,6 +184,7 @@ Leaf: TypeAlias = (
     Above
     | Below
     | OneOf
+    | NoneOf
     | Contains
     | Increased
     | RateAbove
@@ -180,7 +197,7 @@ Leaf: TypeAlias = (
     | CollectorFails
     | ClockJumped
 )
-Condition: TypeAlias = "Leaf | AllOf | AnyOf | Not | Anywhere"
+Condition: TypeAlias = "Leaf | AllOf | AnyOf | Not | Unless | Anywhere"
 
 
 class Again(NamedTuple):
@@ -221,6 +238,9 @@ class Rule:
     since: Version | None = None  # driver versions for which the rule is written
     until: Version | None = None
     runbook: str = ""
+    steps: tuple[str, ...] = ()  # for the runbook: what else to do
+    avoid: tuple[str, ...] = ()  # and not to do
+    could_be: tuple[str, ...] = ()  # what else looks like this
     file: str = ""
     line: int = 0
 
@@ -230,7 +250,7 @@ def leaves(condition: Condition) -> Iterator[Leaf]:
     if isinstance(condition, (AllOf, AnyOf)):
         for part in condition.parts:
             yield from leaves(part)
-    elif isinstance(condition, (Not, Anywhere)):
+    elif isinstance(condition, (Not, Unless, Anywhere)):
         yield from leaves(condition.part)
     else:
         yield condition
@@ -243,12 +263,23 @@ def every_leaf(rule: Rule) -> Iterator[Leaf]:
         yield from leaves(rule.given)
 
 
+def asserted(of: Condition) -> Iterator[Leaf]:
+    """The predicates that speak for a condition; those below `not` or `unless` do not."""
+    if isinstance(of, (AllOf, AnyOf)):
+        for part in of.parts:
+            yield from asserted(part)
+    elif isinstance(of, Anywhere):
+        yield from asserted(of.part)
+    elif not isinstance(of, (Not, Unless)):
+        yield of
+
+
 def scoped(condition: Condition, scope: str) -> Iterator[tuple[Leaf, str]]:
     """The predicates of a condition, each with the scope at which it looks."""
     if isinstance(condition, (AllOf, AnyOf)):
         for part in condition.parts:
             yield from scoped(part, scope)
-    elif isinstance(condition, (Not, Anywhere)):
+    elif isinstance(condition, (Not, Unless, Anywhere)):
         yield from scoped(condition.part, "node" if isinstance(condition, Anywhere) else scope)
     else:
         yield condition, scope
@@ -258,6 +289,13 @@ def inputs(rule: Rule) -> frozenset[str]:
     """The metrics that a rule reads."""
     found = {metric for leaf in every_leaf(rule) for metric in metrics_of(leaf)}
     return frozenset(found | ({rule.witness} if rule.witness else set()))
+
+
+def events(rule: Rule) -> frozenset[str]:
+    """The names of events that a rule waits for."""
+    waits = [leaf for leaf in every_leaf(rule) if isinstance(leaf, Matches)]
+    names = {name for leaf in waits for name in (leaf.finding, leaf.ended_by, leaf.excused_by)}
+    return frozenset(names - {""})
 
 
 def metrics_of(leaf: Leaf) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ kernel's figures. Hearsay is what a program wrote: libnrt's counters in its shar
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from neuron_observer.catalogue import METRICS, Kind
@@ -62,6 +63,7 @@ def is_level(metric: str) -> bool:
     return spec.kind is Kind.COUNTER and not spec.clearable and metric.startswith(_LEVELS)
 
 
+@cache
 def not_live(metric: str, driver: str | None) -> str:
     """Why a counter does not move while a job runs; empty if it does."""
     since = next((at.live_since for at in METRICS[metric].sources if at.live_since), None)

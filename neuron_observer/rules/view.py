@@ -158,7 +158,7 @@ class View:
         if (metric, place) in self._read:
             return Seen(GONE, snapshot.monotonic)
         settling = snapshot.monotonic - (self._began or 0.0) < SETTLING
-        comes = settling and METRICS[metric].lane != "expensive"
+        comes = settling and METRICS[metric].lane == "firmware"  # others: at the first tick
         return Seen(NOT_YET if comes else NOT_THERE, snapshot.monotonic)
 
     def answers(self, device: int | None) -> bool:

@@ -45,6 +45,9 @@ def _node(
     kind: Kind,
     text: str,
     since: Version | None = None,
+    *,
+    family: str = "",
+    states: tuple[str, ...] = (),
 ) -> MetricSpec:
     return MetricSpec(
         id=name,
@@ -54,8 +57,9 @@ def _node(
         help=text,
         sources=(Source(where, path, form, since=since),),
         lane="slow",
-        family=name.replace(".", "_"),
+        family=family or name.replace(".", "_"),
         detail="node",
+        states=states,
     )
 
 
@@ -72,17 +76,51 @@ def _pci(
             Source("pci", path, form, part=part, fact="the kernel's; may be absent in a guest"),
         ),
         lane="slow",
-        family=f"pci_{name}" + ("_total" if kind is Kind.COUNTER else _ENDINGS.get(unit, "")),
+        family="pci_info"
+        if kind is Kind.INFO and "maximum" not in name
+        else f"pci_{name}" + ("_total" if kind is Kind.COUNTER else _ENDINGS.get(unit, "")),
         scale=1e9 if unit == "GT/s" else 1.0,
         detail="device",
     )
 
 
 NODE_METRICS: tuple[MetricSpec, ...] = (
-    _node("node.instance_type", "dmi", "product_name", "word", Kind.INFO, "Instance type"),
-    _node("node.vendor", "dmi", "sys_vendor", "word", Kind.INFO, "Who made the machine"),
-    _node("driver.version", "module", "version", "word", Kind.INFO, "Version of the loaded driver"),
-    _node("driver.state", "module", "initstate", "word", Kind.STATE, "Coming, live or going"),
+    _node(
+        "node.instance_type",
+        "dmi",
+        "product_name",
+        "word",
+        Kind.INFO,
+        "Instance type",
+        family="node_info",
+    ),
+    _node(
+        "node.vendor",
+        "dmi",
+        "sys_vendor",
+        "word",
+        Kind.INFO,
+        "Who made the machine",
+        family="node_info",
+    ),
+    _node(
+        "driver.version",
+        "module",
+        "version",
+        "word",
+        Kind.INFO,
+        "Version of the loaded driver",
+        family="driver_info",
+    ),
+    _node(
+        "driver.state",
+        "module",
+        "initstate",
+        "word",
+        Kind.STATE,
+        "Coming, live or going",
+        states=("coming", "live", "going"),
+    ),
     _node("driver.references", "module", "refcnt", "number", Kind.GAUGE, "Users of the driver"),
     _node(
         "driver.source_version",
@@ -91,6 +129,7 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
         "word",
         Kind.INFO,
         "Checksum of the driver's source",
+        family="driver_info",
     ),
     _node(
         "driver.taint",
@@ -99,6 +138,7 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
         "line",
         Kind.INFO,
         "Taint flags: O out of tree, E unsigned",
+        family="driver_info",
     ),
     *(
         _node(
@@ -108,6 +148,7 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
             "line",
             Kind.INFO,
             f"{text[0].upper()}{text[1:]}; default {default}",
+            family="driver_parameter_info",
         )
         for name, default, text in PARAMETERS
     ),
@@ -137,6 +178,7 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
         Kind.INFO,
         "2-node UltraServer; zeros: none",
         (2, 23, 9),
+        family="ultraserver_info",
     ),
     _node(
         "ultraserver.server_id_4",
@@ -146,6 +188,7 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
         Kind.INFO,
         "4-node UltraServer; zeros: none",
         (2, 23, 9),
+        family="ultraserver_info",
     ),
     _node(
         "ultraserver.mode",
@@ -155,6 +198,7 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
         Kind.STATE,
         "Modes: 1 four nodes, 2 two horizontal, 3 two vertical, 4 single; empty: none",
         (2, 23, 9),
+        states=("1", "2", "3", "4"),
     ),
     _node(
         "ultraserver.node_id",
@@ -182,6 +226,7 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
         Kind.INFO,
         "Reservation; zeros: none",
         (2, 28, 0),
+        family="ultraserver_info",
     ),
     _node(
         "node.hbm_7200_capable",

@@ -1,0 +1,133 @@
+"""What a batch says as series: which rows of it make which families, with which labels and values.
+
+A reading that is missing is no series. Of several batches with one reading the last counts.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from neuron_observer.catalogue import METRICS
+from neuron_observer.catalogue.families import Family, FamilyType, families
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from neuron_observer.catalogue.spec import Detail, MetricSpec
+    from neuron_observer.model import Batch, Cell, Layout, Place
+
+Labels: TypeAlias = "tuple[tuple[str, str], ...]"  # by name
+
+DETAILS: tuple[Detail, ...] = ("node", "device", "core", "full")
+# scope → the label that tells its places apart, beside device and core
+_LABELS = {"pci", "port", "efa", "sensor", "disk", "runtime", "logical_core"}
+
+
+class Sample(NamedTuple):
+    """One series: its labels and its value in the base unit."""
+
+    labels: Labels
+    value: int | float
+
+
+class Block(NamedTuple):
+    """The rows of one family in a batch."""
+
+    family: Family
+    rows: tuple[int, ...]
+    labels: tuple[Labels, ...]  # of each row
+    names: tuple[str, ...]  # of each row: what its label is called in an info family
+
+
+def labels_of(spec: MetricSpec, place: Place) -> Labels:
+    """The labels of a reading: those of its row, its device and core, its port or address."""
+    found = list(spec.labels)
+    if place.device is not None:
+        found.append(("neuron_device", str(place.device)))
+    if place.core is not None:
+        found.append(("neuron_core", str(place.core)))
+    if place.label and spec.scope in _LABELS:
+        found.append((spec.scope, place.label))
+    return tuple(sorted(found))
+
+
+def shown(detail: Detail) -> list[Family]:
+    """The families that a page of this detail may have, by name."""
+    level = DETAILS.index(detail)
+    return families(spec for spec in METRICS.values() if DETAILS.index(spec.detail) <= level)
+
+
+def blocks(layouts: Sequence[Layout], shown: Sequence[Family]) -> list[list[Block]]:
+    """For each batch its blocks, families in the order given."""
+    taken: set[tuple[str, Place]] = set()
+    found = [_blocks(layout, shown, taken) for layout in reversed(layouts)]
+    return found[::-1]
+
+
+def _blocks(
+    layout: Layout, shown: Sequence[Family], taken: set[tuple[str, Place]]
+) -> list[Block]:
+    found = []
+    for family in shown:
+        rows: list[tuple[int, Labels, str]] = []
+        for spec in family.rows:
+            column = layout.columns.get(spec.id)
+            for offset, place in enumerate(column.places if column else ()):
+                if column and (spec.id, place) not in taken:
+                    name = spec.id.rpartition(".")[2]
+                    rows.append((column.start + offset, labels_of(spec, place), name))
+        if rows:
+            if family.type is FamilyType.INFO:
+                rows.sort(key=lambda row: row[1])  # the rows of a place together
+            numbers, labels, names = zip(*rows, strict=True)
+            found.append(Block(family, numbers, labels, names))
+    taken.update(layout.rows)
+    return found
+
+
+def samples(block: Block, cells: Sequence[Cell]) -> Iterator[Sample]:
+    """The series of a block; `cells` are those of its rows."""
+    if block.family.type is FamilyType.INFO:
+        yield from _info(block, cells)
+    elif block.family.type is FamilyType.STATESET:
+        for labels, cell in zip(block.labels, cells, strict=True):
+            if isinstance(cell, str):
+                yield from stateset(block.family, labels, set(cell.split(",")) - {""})
+    else:
+        scale = block.family.scale
+        for labels, cell in zip(block.labels, cells, strict=True):
+            if isinstance(cell, int | float) and isfinite(cell):
+                yield Sample(labels, scaled(cell, scale))
+
+
+def _info(block: Block, cells: Sequence[Cell]) -> Iterator[Sample]:
+    told: dict[Labels, dict[str, str]] = {}
+    for labels, name, cell in zip(block.labels, block.names, cells, strict=True):
+        if isinstance(cell, str | int | float):
+            told.setdefault(labels, dict(labels))[name] = str(cell)
+    for labels in told.values():
+        yield Sample(tuple(sorted(labels.items())), 1)
+
+
+def stateset(family: Family, labels: Labels, holds: set[str]) -> Iterator[Sample]:
+    """One series a state; a state that the catalogue does not know stands after the known ones."""
+    for state in (*family.states, *sorted(holds.difference(family.states))):
+        label = (family.name, state)
+        yield Sample(tuple(sorted((*labels, label))), int(state in holds))
+
+
+def scaled(value: float, scale: float) -> int | float:
+    """A value in the base unit.
+
+    Whole numbers stay whole where the factor is; a fraction is divided by, because 1234567 × 1e-6
+    is not 1.234567.
+    """
+    if scale == 1:
+        return value
+    return value * round(scale) if scale > 1 else value / round(1 / scale)
+
+
+def cells_of(block: Block, batch: Batch) -> list[Cell]:
+    """The cells of a block's rows."""
+    return [batch.cells[row] for row in block.rows]

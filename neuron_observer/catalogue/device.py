@@ -34,9 +34,7 @@ COMPONENTS = (
     "axi_fabric",
 )
 
-POWER_STATUSES = tuple(
-    f"POWER_STATUS_{name}" for name in ("VALID", "NO_DATA", "INVALID", "MAX")
-)
+POWER_STATUSES = tuple(f"POWER_STATUS_{name}" for name in ("VALID", "NO_DATA", "INVALID", "MAX"))
 
 FIELD_LIMIT = 65534  # 16-bit fields; 65535 is what a chip that fell off the bus reads
 

@@ -34,6 +34,17 @@ PARAMETERS = (
     ("zerocopy_trn1_override", "0", "zero copy on trn1"),
 )
 
+# Identity of one thing is one family, each row a label of it.
+_FAMILIES = {
+    "node": "node_info",
+    "driver": "driver_info",
+    "driver.parameter": "driver_parameter_info",
+    "ultraserver": "ultraserver_info",
+}
+_STATES = {
+    "driver.state": ("coming", "live", "going"),
+    "ultraserver.mode": ("1", "2", "3", "4"),
+}
 _ENDINGS = {"GT/s": "_transfers_per_second"}
 
 
@@ -45,9 +56,6 @@ def _node(
     kind: Kind,
     text: str,
     since: Version | None = None,
-    *,
-    family: str = "",
-    states: tuple[str, ...] = (),
 ) -> MetricSpec:
     return MetricSpec(
         id=name,
@@ -57,9 +65,9 @@ def _node(
         help=text,
         sources=(Source(where, path, form, since=since),),
         lane="slow",
-        family=family or name.replace(".", "_"),
+        family=_FAMILIES[name.rpartition(".")[0]] if kind is Kind.INFO else name.replace(".", "_"),
         detail="node",
-        states=states,
+        states=_STATES.get(name, ()),
     )
 
 
@@ -92,7 +100,6 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
         "word",
         Kind.INFO,
         "Instance type",
-        family="node_info",
     ),
     _node(
         "node.vendor",
@@ -101,7 +108,6 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
         "word",
         Kind.INFO,
         "Who made the machine",
-        family="node_info",
     ),
     _node(
         "driver.version",
@@ -110,7 +116,6 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
         "word",
         Kind.INFO,
         "Version of the loaded driver",
-        family="driver_info",
     ),
     _node(
         "driver.state",
@@ -119,7 +124,6 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
         "word",
         Kind.STATE,
         "Coming, live or going",
-        states=("coming", "live", "going"),
     ),
     _node("driver.references", "module", "refcnt", "number", Kind.GAUGE, "Users of the driver"),
     _node(
@@ -129,7 +133,6 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
         "word",
         Kind.INFO,
         "Checksum of the driver's source",
-        family="driver_info",
     ),
     _node(
         "driver.taint",
@@ -138,7 +141,6 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
         "line",
         Kind.INFO,
         "Taint flags: O out of tree, E unsigned",
-        family="driver_info",
     ),
     *(
         _node(
@@ -148,7 +150,6 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
             "line",
             Kind.INFO,
             f"{text[0].upper()}{text[1:]}; default {default}",
-            family="driver_parameter_info",
         )
         for name, default, text in PARAMETERS
     ),
@@ -178,7 +179,6 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
         Kind.INFO,
         "2-node UltraServer; zeros: none",
         (2, 23, 9),
-        family="ultraserver_info",
     ),
     _node(
         "ultraserver.server_id_4",
@@ -188,7 +188,6 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
         Kind.INFO,
         "4-node UltraServer; zeros: none",
         (2, 23, 9),
-        family="ultraserver_info",
     ),
     _node(
         "ultraserver.mode",
@@ -198,7 +197,6 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
         Kind.STATE,
         "Modes: 1 four nodes, 2 two horizontal, 3 two vertical, 4 single; empty: none",
         (2, 23, 9),
-        states=("1", "2", "3", "4"),
     ),
     _node(
         "ultraserver.node_id",
@@ -226,7 +224,6 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
         Kind.INFO,
         "Reservation; zeros: none",
         (2, 28, 0),
-        family="ultraserver_info",
     ),
     _node(
         "node.hbm_7200_capable",

@@ -104,8 +104,8 @@ def _finding_labels(one: Finding) -> Labels:
         "neuron_device": one.entity.device,
         "neuron_core": one.entity.core,
         "port": one.entity.port,
-        "job": one.entity.job,
-        "rank": one.entity.rank,
+        "neuron_job": one.entity.job,  # `job` is what Prometheus calls a group of targets
+        "neuron_rank": one.entity.rank,
     }
     return tuple(sorted((name, str(text)) for name, text in labels.items() if text is not None))
 

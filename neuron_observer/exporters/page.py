@@ -183,7 +183,9 @@ class Page:
 
     def _judge(self, frame: Frame | None, *, too_old: bool) -> Iterable[_Section]:
         if frame is None:
-            families = {judged.INFO.name: judged.judged(judged.TOO_OLD, (), {}, {})[judged.INFO.name]}
+            families = {
+                judged.INFO.name: judged.judged(judged.TOO_OLD, (), {}, {})[judged.INFO.name]
+            }
         elif too_old:
             stale = sum(len(batch.cells) for batch in frame.snapshot.batches)
             missing = {Why.STALE: stale}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from neuron_observer.catalogue.spec import Detail, MetricSpec
-    from neuron_observer.model import Batch, Cell, Layout, Place
+    from neuron_observer.model import Cell, Layout, Place
 
 Labels: TypeAlias = "tuple[tuple[str, str], ...]"  # by name
 
@@ -65,9 +65,7 @@ def blocks(layouts: Sequence[Layout], shown: Sequence[Family]) -> list[list[Bloc
     return found[::-1]
 
 
-def _blocks(
-    layout: Layout, shown: Sequence[Family], taken: set[tuple[str, Place]]
-) -> list[Block]:
+def _blocks(layout: Layout, shown: Sequence[Family], taken: set[tuple[str, Place]]) -> list[Block]:
     found = []
     for family in shown:
         rows: list[tuple[int, Labels, str]] = []
@@ -106,8 +104,8 @@ def _info(block: Block, cells: Sequence[Cell]) -> Iterator[Sample]:
     for labels, name, cell in zip(block.labels, block.names, cells, strict=True):
         if isinstance(cell, str | int | float):
             told.setdefault(labels, dict(labels))[name] = str(cell)
-    for labels in told.values():
-        yield Sample(tuple(sorted(labels.items())), 1)
+    for found in told.values():
+        yield Sample(tuple(sorted(found.items())), 1)
 
 
 def stateset(family: Family, labels: Labels, holds: set[str]) -> Iterator[Sample]:
@@ -120,14 +118,12 @@ def stateset(family: Family, labels: Labels, holds: set[str]) -> Iterator[Sample
 def scaled(value: float, scale: float) -> int | float:
     """A value in the base unit.
 
-    Whole numbers stay whole where the factor is; a fraction is divided by, because 1234567 × 1e-6
-    is not 1.234567.
+    Whole numbers stay whole where the factor is; a fraction is divided by, because 1234567 by
+    1e-6 is not 1.234567, and what a division adds beyond the 15 digits of a double is taken off.
     """
     if scale == 1:
         return value
-    return value * round(scale) if scale > 1 else value / round(1 / scale)
-
-
-def cells_of(block: Block, batch: Batch) -> list[Cell]:
-    """The cells of a block's rows."""
-    return [batch.cells[row] for row in block.rows]
+    if scale > 1:
+        return value * round(scale)
+    part = value / round(1 / scale)
+    return part if isinstance(value, int) else round(part, 15)

@@ -71,37 +71,40 @@ class Writer:
 
     def __init__(self, block: Block) -> None:
         self.block = block
-        self.cells: Sequence[Cell] = ()
         self.text = ""
+        self.series = 0
+        self._cells: Sequence[Cell] = ()
         self._take = _taker(block.rows)
-        self._template = ""
-        self._plain = block.family.type in (FamilyType.COUNTER, FamilyType.GAUGE)
-        if self._plain:
-            name = block.family.sample_name
-            prefixes = [f"{name}{label_text(labels)}" for labels in block.labels]
-            self._template = "".join([f"{p.replace('%', '%%')} %r\n" for p in prefixes])
         self._scale = _scaler(block.family.scale)
+        self._parts: list[str] = []  # text and value in turn; none where a line is more than that
+        if block.family.type in (FamilyType.COUNTER, FamilyType.GAUGE):
+            name = block.family.sample_name
+            for labels in block.labels:
+                self._parts += [f"\n{name}{label_text(labels)} ", ""]
+            self._parts[0] = self._parts[0][1:]
+            self._parts.append("\n")
 
     def update(self, cells: Sequence[Cell]) -> bool:
         """Take the cells of a batch; whether the text differs from before."""
         taken = self._take(cells)
-        if taken == self.cells:
+        if taken == self._cells:
             return False
-        self.cells = taken
-        before, self.text = self.text, self._write(taken)
-        return self.text != before
+        self._cells = taken
+        kinds = set(map(type, taken))
+        if self._parts and kinds <= _NUMBERS and (float not in kinds or all(map(isfinite, taken))):
+            self._parts[1::2] = map(str, map(self._scale, taken) if self._scale else taken)
+            self.text, self.series = "".join(self._parts), len(taken)
+        else:
+            self.text = lines(self.block.family, samples(self.block, taken))
+            self.series = self.text.count("\n")
+        return True
 
-    def _write(self, cells: tuple[Any, ...]) -> str:
-        if self._plain and set(map(type, cells)) <= _NUMBERS and all(map(isfinite, cells)):
-            return self._template % (tuple(map(self._scale, cells)) if self._scale else cells)
-        return lines(self.block.family, samples(self.block, cells))
 
-
-def _taker(rows: tuple[int, ...]) -> Callable[[Sequence[Cell]], tuple[Any, ...]]:
+def _taker(rows: tuple[int, ...]) -> Callable[[Sequence[Cell]], Sequence[Any]]:
     """Takes the cells of some rows; a run of rows is a slice, which costs a tenth."""
     first, size = rows[0], len(rows)
     if rows == tuple(range(first, first + size)):
-        return lambda cells: tuple(cells[first : first + size])
+        return lambda cells: cells[first : first + size]
     return itemgetter(*rows)
 
 

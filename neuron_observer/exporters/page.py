@@ -44,13 +44,16 @@ class _Section:
         self.lines = b""
         self.series = 0
 
-    def set(self, text: str) -> bool:
-        """Take the lines; whether they differ."""
-        body = text.encode()
-        if body == self.lines:
-            return False
-        self.lines, self.series = body, text.count("\n")
-        return True
+    def write(self) -> None:
+        """Take the lines of the blocks."""
+        self.lines = "".join([writer.text for writer in self.writers]).encode()
+        self.series = sum([writer.series for writer in self.writers])
+
+    def set(self, samples: Sequence[Sample]) -> bool:
+        """Take lines that are no block's; whether they differ."""
+        before, self.lines = self.lines, lines(self.family, samples).encode()
+        self.series = len(samples)
+        return self.lines != before
 
 
 class _Run:
@@ -106,7 +109,9 @@ class _Slot:
             return set()
         self.batch = batch
         cells = batch.cells
-        self.missing = Counter([cell.why for cell in cells if isinstance(cell, Missing)])
+        self.missing.clear()
+        if Missing in set(map(type, cells)):
+            self.missing.update([cell.why for cell in cells if isinstance(cell, Missing)])
         return {section for writer, section in self.writers if writer.update(cells)}
 
 
@@ -172,7 +177,7 @@ class Page:
             for slot, batch in zip(self._slots, batches, strict=True):
                 changed |= slot.update(batch)
         for section in changed:
-            section.set("".join([writer.text for writer in section.writers]))
+            section.write()
         changed.update(self._judge(frame, too_old=too_old))
         for run in self._runs:
             if not changed.isdisjoint(run.sections):
@@ -196,7 +201,7 @@ class Page:
             families = judged.judged(frame.health, frame.findings, missing, self._memory.ran)
         for family in judged.JUDGED:
             section = self._sections[family.name]
-            if section.set(lines(family, families.get(family.name, ()))):
+            if section.set(families.get(family.name, ())):
                 yield section
 
     def _fit(self, batches: Sequence[Batch]) -> bool:

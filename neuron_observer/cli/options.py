@@ -119,7 +119,7 @@ def _refuse_one_level_down(root: str) -> None:
         )
 
 
-def open_reader(
+def open_reader(  # noqa: PLR0913 - one an option
     host_root: str,
     config_file: str | None,
     *,
@@ -128,15 +128,21 @@ def open_reader(
     only: Collection[str] | None = None,
     kernel_log: bool = False,
     monitor: MonitorFeed | None = None,
+    lasting: bool = False,
 ) -> HostReader:
-    """A reader of the host that the options name."""
+    """A reader of the host that the options name.
+
+    A lasting one keeps descriptors, waits for no firmware and lives in the machine's own time.
+    """
     host = open_host(host_root)
     options = Options(
         thorough=thorough,
         all_devices=all_devices,
         only=only,
         machine=only is None,
-        firmware_deadline=ONE_SHOT_DEADLINE,
+        keep=lasting,
+        firmware_deadline=None if lasting else ONE_SHOT_DEADLINE,
+        wait_for_firmware=not lasting,
         kernel_log=kernel_log,
         monitor=monitor,
     )
@@ -147,7 +153,7 @@ def open_reader(
         options = options._replace(
             path_map=config.path_map, all_devices=all_devices or config.all_devices
         )
-    return HostReader(host, clock_of(host), options)
+    return HostReader(host, SystemClock() if lasting else clock_of(host), options)
 
 
 def clock_of(host: HostFs) -> Clock:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from neuron_observer.clock import SystemClock
 from neuron_observer.exporters.message import END, Refused, keeps, parse, plain, written
 
 if TYPE_CHECKING:
@@ -128,14 +129,14 @@ class Server:
         self,
         listener: socket.socket,
         routes: Mapping[str, Handler],
-        clock: Clock,
         *,
+        clock: Clock | None = None,
         limits: Limits | None = None,
         report: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.listener = listener
         self.routes = routes
-        self.clock = clock
+        self.clock = clock or SystemClock()
         self.limits = limits or Limits()
         self.report = report
         self.stopping = False

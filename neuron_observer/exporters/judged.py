@@ -128,11 +128,13 @@ class Memory:
         self.ran: dict[str, Ran] = {}
 
     def note(self, runs: Iterable[Run], at: float) -> None:
-        """Take the runs of a frame; `at` is its wall clock."""
+        """Take the runs of a frame; `at` is its wall clock. Whoever reads sees all or none."""
+        ran = dict(self.ran)
         for run in runs:
-            before = self.ran.get(run.collector)
+            before = ran.get(run.collector)
             succeeded = at if run.ok else before.succeeded if before else None
-            self.ran[run.collector] = Ran(run, succeeded)
+            ran[run.collector] = Ran(run, succeeded)
+        self.ran = ran
 
 
 def count_missing(reasons: Iterable[Mapping[Why, int]]) -> Counter[Why]:

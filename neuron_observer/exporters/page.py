@@ -144,9 +144,11 @@ class Page:
         self._plan(())
 
     def note(self, frame: Frame) -> None:
-        """Remember what no later frame repeats; call it with every frame, scraped or not."""
-        with self._lock:
-            self._memory.note(frame.snapshot.runs, frame.snapshot.at)
+        """Remember what no later frame repeats; call it with every frame, scraped or not.
+
+        It waits for nobody who renders.
+        """
+        self._memory.note(frame.snapshot.runs, frame.snapshot.at)
 
     def render(self, form: Format = Format.TEXT, *, gzip: bool = False) -> bytes:
         """The whole page, in UTF-8, compressed if asked for."""
@@ -197,7 +199,8 @@ class Page:
             families = judged.judged(judged.TOO_OLD, (), missing, self._memory.ran)
         else:
             missing = judged.count_missing(slot.missing for slot in self._slots)
-            self._memory.note(frame.snapshot.runs, frame.snapshot.at)
+            if not self._memory.ran:
+                self._memory.note(frame.snapshot.runs, frame.snapshot.at)
             families = judged.judged(frame.health, frame.findings, missing, self._memory.ran)
         for family in judged.JUDGED:
             section = self._sections[family.name]

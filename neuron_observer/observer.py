@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 ALL_LANES = ("fast", "normal", "slow", "firmware", "expensive")
 _IDENTITY_LANES = ("slow", "firmware")  # names, serial numbers, neighbours
+_NOTIFIES = "device.health.error_events"
 DEADLINE = 10.0  # seconds that firmware registers may take
 BLOCKING_DEADLINE = 60.0  # the same on drivers whose reads block
 
@@ -130,7 +131,7 @@ class HostReader:
         if "firmware" in lanes or not self.options.wait_for_firmware:
             runs.append(self._run("firmware", self._read_firmware))
         if self.live:
-            if "firmware" in lanes or "expensive" in lanes:
+            if self._firmware.reading or "expensive" in lanes:
                 self.live.note_reads(begin, self._firmware.reading_since)
             runs += [self._run(name, read) for name, read in self.live.readers(self._events)]
         if self.machine:
@@ -145,6 +146,18 @@ class HostReader:
 
     def _read_firmware(self) -> list[Batch]:
         return self._firmware.poll(wait=None if self.options.wait_for_firmware else 0.0)
+
+    @property
+    def pollable(self) -> tuple[str, ...]:
+        """Files of which the kernel tells when they change, by path below the root."""
+        if not isinstance(self.host, DirectoryFs):
+            return ()
+        return tuple(
+            f"{device.path}/{path}"
+            for device, lanes in self.plans.values()
+            for path, targets in (lanes["fast"].targets.items() if "fast" in lanes else ())
+            if any(target.spec.id == _NOTIFIES for target in targets)
+        )
 
     @property
     def kept(self) -> int:

@@ -32,6 +32,7 @@ FLOORS = {
     "live": 4,
     "observer": 4,
     "oneshot": 4,
+    "loop": 4,
     "store": 4,
     "recording": 4,
     "triage": 4,
@@ -57,12 +58,14 @@ THIRD_PARTY = {
 }
 # parts that may write files, each inside its own directory or where its user says
 WRITERS = {"recording", "store", "sim"}
-# a feed gives frames and a report is about a reader (types only); a reader reads lines on request
+# a feed gives frames, a report is about a reader and a loop ticks one (types only);
+# a reader reads lines on request
 SAME_FLOOR = {
     ("feed", "model"),
     ("doctor", "observer"),
     ("observer", "live"),
     ("oneshot", "observer"),
+    ("loop", "observer"),
 }
 TOP = 5  # the top floor may import everything
 # a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request

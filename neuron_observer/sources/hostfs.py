@@ -1,7 +1,7 @@
 """The host's files, read-only. Paths are relative to the root: `sys/devices/…`, `proc/stat`.
 
 Any write to a Neuron counter file clears it and a write to `reset` resets the chip, so this port
-has no way to write: descriptors are opened O_RDONLY in one place, `_open`.
+has no way to write: descriptors are opened O_RDONLY in one place, `open_read_only`.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class DirectoryFs:
 
     def read(self, path: str, limit: int = DEFAULT_LIMIT) -> bytes:
         """At most `limit` bytes from the start of a file, in one read."""
-        descriptor = _open(self._prefix + path)
+        descriptor = open_read_only(self._prefix + path)
         try:
             return os.read(descriptor, limit)
         finally:
@@ -125,7 +125,8 @@ def _kind(entry: os.DirEntry[str]) -> EntryKind:
     return "file" if entry.is_file(follow_symlinks=False) else "other"
 
 
-def _open(path: str, folder: int | None = None) -> int:
+def open_read_only(path: str, folder: int | None = None) -> int:
+    """A descriptor that can only read, follows no link and never blocks in open."""
     return os.open(path, _FLAGS, dir_fd=folder)
 
 
@@ -226,7 +227,7 @@ class KeptFiles:
     def _try(self, number: int) -> Content:
         try:
             if self._descriptors[number] < 0:
-                self._descriptors[number] = _open(self._paths[number])
+                self._descriptors[number] = open_read_only(self._paths[number])
                 self._broken.discard(number)
             return os.pread(self._descriptors[number], self._limits[number], 0)
         except OSError as error:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from neuron_observer import __version__
 from neuron_observer.catalogue.families import Family, FamilyType
 from neuron_observer.exporters.series import Sample, stateset
-from neuron_observer.model import Health, State, Verdict, Why
+from neuron_observer.model import Health, Missing, State, Verdict, Why
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from neuron_observer.exporters.series import Labels
-    from neuron_observer.model import Finding, Run
+    from neuron_observer.model import Cell, Finding, Frame, Run
 
 _GAUGE, _STATES = FamilyType.GAUGE, FamilyType.STATESET
 _VERDICTS = tuple(verdict.value for verdict in Verdict)
@@ -48,6 +48,7 @@ JUDGED = (
 )
 TAIL = (FRAME_AGE, SERIES)
 
+STALE_AFTER = 15.0  # seconds; a frame older than this shows no readings
 _ACTIVE = {State.FIRING, State.ACKNOWLEDGED, State.RECOVERING}
 TOO_OLD = Health(Verdict.UNKNOWN, "the last frame is too old")
 
@@ -60,13 +61,18 @@ class Ran(NamedTuple):
 
 
 def judged(
-    health: Health,
-    findings: Iterable[Finding],
-    missing: Mapping[Why, int],
-    ran: Mapping[str, Ran],
+    frame: Frame | None, missing: Mapping[Why, int], ran: Mapping[str, Ran], *, too_old: bool
 ) -> dict[str, list[Sample]]:
-    """Samples by the name of their family in JUDGED."""
+    """Samples by the name of their family in JUDGED; all readings of a frame too old are stale."""
+    told = {INFO.name: [Sample((("version", __version__),), 1)]}
+    if frame is None:
+        return told
+    health, findings = frame.health, frame.findings
+    if too_old:
+        health, findings = TOO_OLD, ()
+        missing = {Why.STALE: sum(len(batch.cells) for batch in frame.snapshot.batches)}
     return {
+        **told,
         HEALTH.name: list(stateset(HEALTH, (), {health.verdict.value})),
         DEVICE_HEALTH.name: [
             sample
@@ -76,10 +82,17 @@ def judged(
         DECIDED.name: [Sample((), health.coverage.decided)],
         REQUIRED.name: [Sample((), health.coverage.required)],
         FINDING.name: list(_findings(findings)),
-        INFO.name: [Sample((("version", __version__),), 1)],
         MISSING.name: [Sample((("reason", why.value),), missing.get(why, 0)) for why in Why],
         **_collectors(ran),
     }
+
+
+def tail(age: float | None, series: int) -> list[tuple[Family, Sample]]:
+    """The end of a page whose other series are so many."""
+    if age is None:
+        return [(SERIES, Sample((), series + 1))]
+    seconds = round(max(age, 0.0), 3)
+    return [(FRAME_AGE, Sample((), seconds)), (SERIES, Sample((), series + 2))]
 
 
 def _device(index: int) -> Labels:
@@ -115,9 +128,9 @@ def _collectors(ran: Mapping[str, Ran]) -> dict[str, list[Sample]]:
     for name, one in sorted(ran.items()):
         labels = (("collector", name),)
         success.append(Sample(labels, int(one.run.ok)))
-        duration.append(Sample(labels, one.run.seconds))
+        duration.append(Sample(labels, round(one.run.seconds, 6)))
         if one.succeeded is not None:
-            last.append(Sample(labels, one.succeeded))
+            last.append(Sample(labels, round(one.succeeded, 3)))
     return {SUCCESS.name: success, DURATION.name: duration, LAST_SUCCESS.name: last}
 
 
@@ -137,9 +150,8 @@ class Memory:
         self.ran = ran
 
 
-def count_missing(reasons: Iterable[Mapping[Why, int]]) -> Counter[Why]:
-    """The missing readings of all batches."""
-    total: Counter[Why] = Counter()
-    for one in reasons:
-        total.update(one)
-    return total
+def count_missing(cells: Sequence[Cell]) -> Counter[Why]:
+    """How many cells are missing, by reason."""
+    if Missing not in set(map(type, cells)):  # as most often
+        return Counter()
+    return Counter([cell.why for cell in cells if isinstance(cell, Missing)])

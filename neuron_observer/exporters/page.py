@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.exporters import judged
 from neuron_observer.exporters.exposition import EOF, Format, Writer, head, lines
-from neuron_observer.exporters.series import Sample, blocks, shown
-from neuron_observer.model import Missing, Why
+from neuron_observer.exporters.judged import STALE_AFTER
+from neuron_observer.exporters.series import blocks, shown
+from neuron_observer.model import Why
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
     from neuron_observer.catalogue.families import Family
     from neuron_observer.catalogue.spec import Detail
     from neuron_observer.clock import Clock
+    from neuron_observer.exporters.series import Sample
     from neuron_observer.feed import Feed
     from neuron_observer.model import Batch, Frame
 
-STALE_AFTER = 15.0  # seconds; a frame older than this shows no readings
 _RUN = 300  # series in a run, at least
 _GZIP_HEAD = b"\x1f\x8b\x08\0\0\0\0\0\x04\xff"  # no name, no time, fastest, any system
 _RAW = -zlib.MAX_WBITS  # deflate without a head of its own
@@ -109,9 +110,7 @@ class _Slot:
             return set()
         self.batch = batch
         cells = batch.cells
-        self.missing.clear()
-        if Missing in set(map(type, cells)):
-            self.missing.update([cell.why for cell in cells if isinstance(cell, Missing)])
+        self.missing = judged.count_missing(cells)
         return {section for writer, section in self.writers if writer.update(cells)}
 
 
@@ -140,7 +139,6 @@ class Page:
         self._runs: list[_Run] = []
         self._done: _Done | None = None
         self._ends: dict[tuple[Format, bool], tuple[list[bytes], int, int]] = {}
-        self._tails = [(family, {f: head(family, f) for f in Format}) for family in judged.TAIL]
         self._plan(())
 
     def note(self, frame: Frame) -> None:
@@ -189,19 +187,10 @@ class Page:
         self._done = _Done(frame, too_old, series)
 
     def _judge(self, frame: Frame | None, *, too_old: bool) -> Iterable[_Section]:
-        if frame is None:
-            families = {
-                judged.INFO.name: judged.judged(judged.TOO_OLD, (), {}, {})[judged.INFO.name]
-            }
-        elif too_old:
-            stale = sum(len(batch.cells) for batch in frame.snapshot.batches)
-            missing = {Why.STALE: stale}
-            families = judged.judged(judged.TOO_OLD, (), missing, self._memory.ran)
-        else:
-            missing = judged.count_missing(slot.missing for slot in self._slots)
-            if not self._memory.ran:
-                self._memory.note(frame.snapshot.runs, frame.snapshot.at)
-            families = judged.judged(frame.health, frame.findings, missing, self._memory.ran)
+        if frame and not self._memory.ran:
+            self.note(frame)
+        missing = sum((slot.missing for slot in self._slots), Counter[Why]())
+        families = judged.judged(frame, missing, self._memory.ran, too_old=too_old)
         for family in judged.JUDGED:
             section = self._sections[family.name]
             if section.set(families.get(family.name, ())):
@@ -239,12 +228,8 @@ class Page:
         return found
 
     def _tail(self, form: Format, age: float | None) -> bytes:
-        series = self._done.series if self._done else 0
-        values = [] if age is None else [round(max(age, 0.0), 3)]
-        values.append(series + len(values) + 1)
-        text = ""
-        for (family, heads), value in zip(self._tails[-len(values) :], values, strict=True):
-            text += heads[form] + lines(family, [Sample((), value)])
+        found = judged.tail(age, self._done.series if self._done else 0)
+        text = "".join([head(family, form) + lines(family, [one]) for family, one in found])
         return text.encode() + (EOF if form is Format.OPENMETRICS else b"")
 
 

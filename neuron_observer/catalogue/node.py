@@ -215,7 +215,7 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
         Kind.STATE,
         "Nodes of the UltraServer; 0: not known yet",
         (2, 28, 0),
-    ),
+    )._replace(family="ultraserver_nodes"),  # `_count` is a suffix of histograms
     _node(
         "ultraserver.reservation_id",
         "class",

@@ -64,7 +64,7 @@ class Family(NamedTuple):
 
 
 # HELP where several rows make one family
-_HELP = {
+HELP = {
     "node_info": "The machine",
     "driver_info": "The loaded Neuron driver",
     "driver_parameter_info": "Parameters that the Neuron driver was loaded with",
@@ -117,7 +117,7 @@ def make_family(family: str, rows: tuple[MetricSpec, ...]) -> Family:
     kind = _type(family, rows[0])
     name = f"{PREFIX}{family}".removesuffix(_SUFFIXES.get(kind, ""))
     unit = next((unit for unit in BASE_UNITS if name.endswith(f"_{unit}")), "")
-    text = _HELP.get(family, rows[0].help)
+    text = HELP.get(family, rows[0].help)
     return Family(name, kind, text, unit, rows, rows[0].states)
 
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neuron_observer import __version__
 from neuron_observer.catalogue.families import PREFIX
 from neuron_observer.clock import ManualClock
 from neuron_observer.exporters.exposition import Format
@@ -36,6 +35,7 @@ from neuron_observer.model import (
 from neuron_observer.sources.listing import ListingFs, Node, read_listing
 from tests.conftest import TREES
 from tests.exporters.feeds import OneFrame, batch, frame_of, read, together
+from tests.exporters.golden import PAGES, Golden
 from tests.hosts import host_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 TRN2 = ("trn2.48xlarge-2.24.7-idle", "trn2.48xlarge-2.30.2-busy")
 MACHINE = TREES / "machine"
-GOLDEN = TREES.parent / "golden"
 _ADAPTER = re.compile(r"rdmap0s31|0000:00:1f\.0")
 
 
@@ -125,25 +124,10 @@ def test_compressed_is_the_same(
             assert len(packed) < len(page.render(form)) / 5
 
 
-@pytest.mark.parametrize(
-    ("name", "detail", "ending"),
-    [
-        ("trn2.48xlarge-2.24.7-idle", "node", "prom"),
-        ("trn1.32xlarge-2.24.7-busy", "device", "prom"),
-        ("trn2.3xlarge-2.30.2-busy", "core", "prom"),
-        ("trn2.3xlarge-2.30.2-busy", "core", "openmetrics"),
-        ("inf2.48xlarge-2.30.2-worn", "device", "prom"),
-    ],
-)
-def test_golden(
-    name: str, detail: Detail, ending: str, tree: Callable[[str], ListingFs], clock: ManualClock
-) -> None:
+@pytest.mark.parametrize("golden", PAGES, ids=lambda golden: golden.file.name)
+def test_golden(golden: Golden, tree: Callable[[str], ListingFs]) -> None:
     """Whole pages, reviewed by eye."""
-    form = Format.OPENMETRICS if ending == "openmetrics" else Format.TEXT
-    page = text(page_of(read(tree(name), clock), detail), form)
-    page = page.replace(f'{{version="{__version__}"}}', '{version="VERSION"}')
-    expected = (GOLDEN / f"metrics-{name}-{detail}.{ending}").read_text(encoding="utf-8")
-    assert page == expected
+    assert golden.page(tree(golden.listing)) == golden.file.read_text(encoding="utf-8")
 
 
 # size

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.collectors.batching import GONE
 from neuron_observer.collectors.firmware import FirmwareCollector
-from neuron_observer.collectors.identity import identify, outline
+from neuron_observer.collectors.identity import identify, identity_of, listed, outline
 from neuron_observer.collectors.node import NodeCollector
 from neuron_observer.collectors.plan import Plan, reads_can_block
 from neuron_observer.collectors.sysfs import SysfsCollector, plan_devices
 from neuron_observer.collectors.topology import Topology, read_topology
-from neuron_observer.derive import derive, falls, make_batch, only_rose
+from neuron_observer.derive import Deriver, falls, make_batch, only_rose
 from neuron_observer.model import NODE, Event, Missing, Place, Run, Snapshot, Why
 from neuron_observer.readings import ABSENT, columns, find
 from neuron_observer.sources.choice import choose_workers
@@ -69,7 +69,8 @@ class HostReader:
         self._make_workers = workers or choose_workers
         self._batches: dict[tuple[str, str, int | None], Batch] = {}
         self._events: list[Event] = []
-        self._previous: Snapshot | None = None
+        self._deriver = Deriver()
+        self._polled = False
         self._gone = False  # a file that was read is no longer there
         self._known: tuple[Device, ...] | None = None  # until an identity reading may differ
         self.live = self._live()
@@ -111,7 +112,7 @@ class HostReader:
             deadline=options.firmware_deadline or (BLOCKING_DEADLINE if blocking else DEADLINE),
         )
         self.machine = self._machine() if options.machine else None
-        self._identity = _identity(self.topology)
+        self._identity = identity_of(self.topology)
         self._places = outline(self.topology)
 
     def _machine(self) -> MachineReader:
@@ -121,7 +122,7 @@ class HostReader:
 
     def poll(self, lanes: Collection[str] = ALL_LANES, *, derived: bool = True) -> Snapshot:
         """Read the lanes that are due; the other lanes keep their last batches."""
-        if self._gone or ("slow" in lanes and self._previous):
+        if self._gone or ("slow" in lanes and self._polled):
             lanes = self._notice_reload(lanes)
         begin = self.clock.monotonic()
         runs = [
@@ -139,10 +140,11 @@ class HostReader:
         if "slow" in lanes or ("topology", "derived", None) not in self._batches:
             self._keep([_topology_batch(self.topology, self.kept, self.clock)])
         snapshot = self._join(tuple(runs))
-        previous, self._previous = self._previous, snapshot
+        self._polled = True
         if not derived:
             return snapshot
-        return snapshot._replace(batches=(*snapshot.batches, derive(previous, snapshot)))
+        derivations = self._deriver.batches(snapshot)
+        return snapshot._replace(batches=(*snapshot.batches, *derivations))
 
     def _read_firmware(self) -> list[Batch]:
         return self._firmware.poll(wait=None if self.options.wait_for_firmware else 0.0)
@@ -185,6 +187,7 @@ class HostReader:
                 self._note_falls(before, batch)
                 self._gone |= _lost_a_file(before, batch)
             self._batches[key] = batch
+            self._deriver.take(batch)
             if batch.lane in _IDENTITY_LANES:
                 self._known = None
 
@@ -243,19 +246,20 @@ class HostReader:
         """
         self._gone = False
         now = read_topology(self.host, thorough=False, all_devices=self.options.all_devices)
-        before, after = self._identity, _identity(now)
+        before, after = self._identity, identity_of(now)
         new_places = outline(now) - self._places
         if before == after and not new_places:
             return lanes
         kind = "devices_changed" if before[2] != after[2] else "files_moved"
         kind = "driver_reloaded" if before[:2] != after[:2] else kind
-        message = f"driver {before[0]} {before[1]}, devices {_listed(before[2])}"
-        message += f" → driver {after[0]} {after[1]}, devices {_listed(after[2])}"
+        message = f"driver {before[0]} {before[1]}, devices {listed(before[2])}"
+        message += f" → driver {after[0]} {after[1]}, devices {listed(after[2])}"
         if kind == "files_moved":
             message = f"{len(new_places)} files at new places, e.g. {min(new_places)}"
         self._events.append(Event(kind, NODE, self.clock.wall(), message))
         self._release()
         self._batches.clear()
+        self._deriver = Deriver()
         self._known = None
         self._look_around()
         self._places |= outline(now)
@@ -281,15 +285,6 @@ def _lost_a_file(before: Batch, now: Batch) -> bool:
     return any(
         now.cells[row] in GONE and not isinstance(before.cells[row], Missing) for row in now.changed
     )
-
-
-def _identity(topology: Topology) -> tuple[str | None, str, tuple[int, ...]]:
-    devices = tuple(device.number for device in topology.devices)
-    return topology.driver.version, topology.driver.state, devices
-
-
-def _listed(devices: tuple[int, ...]) -> str:
-    return ",".join(map(str, devices)) or "none"
 
 
 def _topology_batch(topology: Topology, kept: int, clock: Clock) -> Batch:

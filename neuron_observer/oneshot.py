@@ -25,7 +25,7 @@ def read_once(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> Snapsho
     """
     first = reader.poll(lanes, derived=False)
     if not _let_time_pass(reader):
-        return first._replace(batches=(*first.batches, derive(None, first)))
+        return first._replace(batches=(*first.batches, *derive(None, first)))
     second = reader.poll([lane for lane in lanes if lane in ("fast", "normal", "expensive")])
     broken = tuple(run for run in first.runs if not run.ok)
     return second._replace(events=first.events + second.events, runs=broken + second.runs)

@@ -55,6 +55,17 @@ def identify(topology: Topology, cell: Callable[[str, Place], Cell]) -> tuple[De
     return tuple(devices)
 
 
+def identity_of(topology: Topology) -> tuple[str | None, str, tuple[int, ...]]:
+    """What is another after a reload: the driver's version and state, the devices' indexes."""
+    devices = tuple(device.number for device in topology.devices)
+    return topology.driver.version, topology.driver.state, devices
+
+
+def listed(devices: tuple[int, ...]) -> str:
+    """(0, 1) → 0,1."""
+    return ",".join(map(str, devices)) or "none"
+
+
 def outline(topology: Topology) -> frozenset[str]:
     """Where the files of each device and of its first core stand, by folder for shared leaves."""
     places: set[str] = set()

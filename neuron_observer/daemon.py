@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import signal
 from contextlib import contextmanager
-from threading import Event, Thread
+from queue import SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
 from neuron_observer import __version__
@@ -38,7 +39,10 @@ _NAMES = ("/metrics", "/healthz", "/readyz")
 class Looping(Protocol):
     """What the daemon needs of a loop."""
 
-    feed: Feed
+    @property
+    def feed(self) -> Feed:
+        """Its frames."""
+        ...
 
     def run(self) -> None:
         """Tick until stopped."""
@@ -75,7 +79,7 @@ class Daemon:
         self.page = Page(loop.feed, clock, detail=detail)
         loop.subscribe(self.page.note)
         self._say = say
-        self._ended = Event()
+        self._ended: SimpleQueue[None] = SimpleQueue()  # may be put to by a signal handler
         self._started = clock.monotonic()
         self._thread = Thread(target=self._loop, name="loop", daemon=True)
         routes: dict[str, Handler] = {
@@ -92,7 +96,7 @@ class Daemon:
         self._server.start()
         self._thread.start()
         try:
-            self._ended.wait()
+            self._ended.get()
         finally:
             self.loop.stop()
             self._server.close()
@@ -102,7 +106,7 @@ class Daemon:
 
     def stop(self) -> None:
         """End `run`; from any thread or signal handler."""
-        self._ended.set()
+        self._ended.put(None)
 
     def _loop(self) -> None:
         try:
@@ -110,7 +114,7 @@ class Daemon:
         except Exception as error:  # noqa: BLE001 - it fences its parts; this must still be told
             self._say(f"the loop broke: {type(error).__name__}: {error}")
         finally:
-            self._ended.set()
+            self._ended.put(None)
 
     def _age(self) -> float | None:
         frame = self.loop.feed.latest()

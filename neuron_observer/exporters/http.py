@@ -142,12 +142,14 @@ class Server:
         self.stopping = False
         self._lock = Lock()
         self._open: dict[_Connection, Thread] = {}
-        self._wake, self._woken = socket.socketpair()
-        self._acceptor = Thread(target=self._accept, name="http", daemon=True)
+        self._wake: socket.socket | None = None
+        self._acceptor: Thread | None = None
 
     def start(self) -> None:
         """Begin to accept, in a thread of its own."""
         self.listener.setblocking(False)
+        self._wake, woken = socket.socketpair()
+        self._acceptor = Thread(target=self._accept, args=(woken,), name="http", daemon=True)
         self._acceptor.start()
 
     def answer(self, request: Request) -> Response:
@@ -167,8 +169,8 @@ class Server:
     def close(self) -> None:
         """Stop: no new connections, running answers end, idle ones are cut."""
         self.stopping = True
-        self._wake.send(b"\0")
-        if self._acceptor.is_alive():
+        if self._wake and self._acceptor:
+            self._wake.close()  # which the acceptor sees
             self._acceptor.join(1.0)
         with self._lock:
             threads = dict(self._open)
@@ -178,13 +180,12 @@ class Server:
         deadline = self.clock.monotonic() + 1.0
         for thread in threads.values():
             thread.join(max(deadline - self.clock.monotonic(), 0.0))
-        for one in (self.listener, self._wake, self._woken):
-            one.close()
+        self.listener.close()
 
-    def _accept(self) -> None:
-        with selectors.DefaultSelector() as selector:
+    def _accept(self, woken: socket.socket) -> None:
+        with woken, selectors.DefaultSelector() as selector:
             selector.register(self.listener, selectors.EVENT_READ)
-            selector.register(self._woken, selectors.EVENT_READ)
+            selector.register(woken, selectors.EVENT_READ)
             while not self.stopping:
                 selector.select()
                 if not self.stopping:

@@ -329,7 +329,7 @@ batches = st.lists(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.lists(batches, min_size=1, max_size=6), st.sampled_from(Format), st.data())
 def test_piece_by_piece_is_as_at_once(
     ticks: list[list[dict[str, list[tuple[Place, Cell]]]]], form: Format, data: st.DataObject

@@ -54,7 +54,7 @@ def parsed(page: str, form: Format) -> list[Metric]:
 def split(page: str) -> list[tuple[str, float | None]]:
     """Lines; of those with a value the text before it, and the value."""
     pairs: list[tuple[str, float | None]] = []
-    for line in page.splitlines():
+    for line in page.removesuffix("\n").split("\n"):
         before, _, value = line.rpartition(" ")
         pairs.append((line, None) if line.startswith("#") else (before, float(value)))
     return pairs
@@ -71,7 +71,7 @@ def assert_equal(frame: Frame | None, form: Format) -> None:
     assert parsed(ours, form) == parsed(other, form)
 
 
-@pytest.mark.parametrize("form", Format)
+@pytest.mark.parametrize("form", Format, ids=["text", "openmetrics"])
 @pytest.mark.parametrize(
     "name", ["trn2.3xlarge-2.30.2-busy", "inf2.48xlarge-2.30.2-worn", "trn1.32xlarge-2.24.7-busy"]
 )
@@ -106,14 +106,14 @@ def cells(kind: Kind) -> st.SearchStrategy[Cell]:
     return numbers | labels | missing if kind in (Kind.INFO, Kind.STATE) else numbers | missing
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(frames(), st.sampled_from(Format))
 def test_made_up_readings(frame: Frame, form: Format) -> None:
     """Whatever stands in labels, whatever the values are."""
     assert_equal(frame, form)
 
 
-@pytest.mark.parametrize("form", Format)
+@pytest.mark.parametrize("form", Format, ids=["text", "openmetrics"])
 def test_before_the_first_frame(form: Format) -> None:
     """Nothing but the program itself."""
     assert_equal(None, form)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 GET = b"GET /hello HTTP/1.1\r\nHost: h\r\n\r\n"
 LAST = b"GET /hello HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
 QUICK = Limits(
-    connections=2, request_bytes=2048, request_seconds=0.1, idle_seconds=0.3, answer_seconds=0.3
+    connections=8, request_bytes=2048, request_seconds=0.1, idle_seconds=0.3, answer_seconds=0.3
 )
 
 

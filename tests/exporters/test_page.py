@@ -108,7 +108,7 @@ def test_both_formats_have_the_same_series(
     assert "# UNIT neuron_core_time_in_use_seconds seconds\n" in openmetrics
 
 
-@pytest.mark.parametrize("form", Format)
+@pytest.mark.parametrize("form", Format, ids=["text", "openmetrics"])
 def test_compressed_is_the_same(
     form: Format, tree: Callable[[str], ListingFs], clock: ManualClock
 ) -> None:

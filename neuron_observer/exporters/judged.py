@@ -42,6 +42,22 @@ FRAME_AGE = Family(
 )
 SERIES = Family("neuron_observer_series", _GAUGE, "Series on this page")
 
+_FINDING_LABELS = (
+    *("finding", "severity", "confidence", "state", "action", "entity"),
+    *("neuron_device", "neuron_core", "port", "neuron_job", "neuron_rank"),
+)
+# what tells the series of a family apart; all others have one series
+LABELS = {
+    HEALTH.name: (HEALTH.name,),
+    DEVICE_HEALTH.name: ("neuron_device", DEVICE_HEALTH.name),
+    FINDING.name: _FINDING_LABELS,
+    INFO.name: ("version",),
+    MISSING.name: ("reason",),
+    SUCCESS.name: ("collector",),
+    DURATION.name: ("collector",),
+    LAST_SUCCESS.name: ("collector",),
+}
+
 JUDGED = (
     *(HEALTH, DEVICE_HEALTH, DECIDED, REQUIRED, FINDING),
     *(INFO, MISSING, SUCCESS, DURATION, LAST_SUCCESS),
@@ -107,20 +123,14 @@ def _findings(findings: Iterable[Finding]) -> Iterator[Sample]:
 
 
 def _finding_labels(one: Finding) -> Labels:
-    labels = {
-        "finding": one.id,
-        "severity": one.severity.value,
-        "confidence": one.confidence.value,
-        "state": one.state.value,
-        "action": one.action.value,
-        "entity": one.entity.kind,
-        "neuron_device": one.entity.device,
-        "neuron_core": one.entity.core,
-        "port": one.entity.port,
-        "neuron_job": one.entity.job,  # `job` is what Prometheus calls a group of targets
-        "neuron_rank": one.entity.rank,
-    }
-    return tuple(sorted((name, str(text)) for name, text in labels.items() if text is not None))
+    """What it is and of whom; no label `job`, because Prometheus has one of its own."""
+    who = one.entity
+    texts = (
+        *(one.id, one.severity.value, one.confidence.value, one.state.value, one.action.value),
+        *(who.kind, who.device, who.core, who.port, who.job, who.rank),
+    )
+    labels = zip(_FINDING_LABELS, texts, strict=True)
+    return tuple(sorted((name, str(text)) for name, text in labels if text is not None))
 
 
 def _collectors(ran: Mapping[str, Ran]) -> dict[str, list[Sample]]:

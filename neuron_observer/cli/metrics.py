@@ -119,7 +119,7 @@ def markdown() -> str:
         "Made from the catalogue by `neuron-observer metrics --format markdown`; do not edit.",
         "*Since* is the driver that first shows it, *live* the driver from which it moves while a",
         "job runs. *Clearable*: a person can zero the counter by writing to its file.",
-        *_SERIES,
+        _SERIES,
     ]
     for scope in dict.fromkeys(spec.scope for spec in METRICS.values()):
         lines += ["", f"## Scope {scope}", ""]
@@ -130,8 +130,7 @@ def markdown() -> str:
     return "\n".join([*lines, *_families_of_the_page()])
 
 
-_SERIES = """\
-
+_SERIES = """
 ## Series
 
 `/metrics` has a family for every name in the column *series*, from the `--detail` on that stands
@@ -147,9 +146,7 @@ in base units: seconds, bytes, ratios from 0 to 1. Whole numbers keep all digits
   family. A state in numbers is a gauge. Identity is a label of an `_info` family, always 1.
 - There are no timestamps. A frame older than 15 s shows no readings, and its verdict is
   `unknown`; its age is in `neuron_observer_frame_age_seconds`.
-- OpenMetrics 1.0 where a scraper asks for it, else text 0.0.4; the series are the same.""".split(
-    "\n"
-)
+- OpenMetrics 1.0 where a scraper asks for it, else text 0.0.4; the series are the same."""
 
 
 def _families_of_the_page() -> list[str]:

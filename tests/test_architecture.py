@@ -33,6 +33,7 @@ FLOORS = {
     "observer": 4,
     "oneshot": 4,
     "loop": 4,
+    "sim": 3,
     "store": 4,
     "recording": 4,
     "triage": 4,

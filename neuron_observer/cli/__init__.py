@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "devices": ("neuron_observer.cli.devices", "The devices at a glance."),
     "doctor": ("neuron_observer.cli.doctor", "Say what cannot be read here, why, and the remedy."),
     "metrics": ("neuron_observer.cli.metrics", "The catalogue, and what this host provides."),
+    "simulate": ("neuron_observer.cli.simulate", "Write a simulated host, and keep it moving."),
     "snapshot": ("neuron_observer.cli.snapshot", "Everything that can be read of this host, once."),
     "stragglers": (
         "neuron_observer.cli.stragglers",

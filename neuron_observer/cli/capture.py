@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from neuron_observer.catalogue.chips import parse_version
-from neuron_observer.cli.options import open_host
+from neuron_observer.cli.options import open_host, simulation_options
 from neuron_observer.clock import SystemClock
 from neuron_observer.collectors.plan import reads_can_block
 from neuron_observer.collectors.topology import read_topology
@@ -17,7 +17,7 @@ from neuron_observer.errors import InputError, UsageError
 from neuron_observer.recording import Capture, write_rows
 from neuron_observer.sources.choice import choose_workers
 from neuron_observer.sources.hostfs import DirectoryFs
-from neuron_observer.sources.kernel import open_kernel_log
+from neuron_observer.sources.kernel import LoggingHost, open_kernel_log
 from neuron_observer.sources.lines import FileLines
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ _MOST_LINES = 50_000  # of one log in one pass
 
 
 @click.command()
+@simulation_options
 @click.option(
     "--host-root",
     default="/",
@@ -64,7 +65,9 @@ def command(
     workers = choose_workers(host, clock, blocking)
     capture = Capture(host, clock, workers)
     sources: list[tuple[str, LineSource]] = []
-    if isinstance(host, DirectoryFs) and not no_kernel_log:
+    if isinstance(host, LoggingHost) and not no_kernel_log:
+        sources.append(("kernel", host.kernel_log()))
+    elif isinstance(host, DirectoryFs) and not no_kernel_log:
         sources += _kernel_log(host_root)
     if monitor:
         sources.append(("monitor", _monitor(monitor)))

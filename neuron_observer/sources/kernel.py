@@ -8,7 +8,7 @@ import os
 import stat
 from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from neuron_observer.sources.lines import FLAGS, LineCounts, LineSource, open_lines
 
@@ -145,6 +145,15 @@ def klogctl(action: int, size: int) -> bytes:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
     return bytes(length) if action == SYSLOG_ACTION_SIZE_BUFFER else buffer.raw[:length]
+
+
+@runtime_checkable
+class LoggingHost(Protocol):
+    """A host in memory that has a kernel log of its own: a simulation."""
+
+    def kernel_log(self) -> LineSource:
+        """Records as /dev/kmsg gives them, from the oldest on."""
+        ...
 
 
 def open_kernel_log(root: str = "/") -> LineSource:

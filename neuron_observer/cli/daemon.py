@@ -52,7 +52,7 @@ def command(
         loop = Loop(reader)
         daemon = Daemon(loop, listener, reader.clock, detail=detail, say=_say)
         with stopped_by_signals(daemon):
-            _say(f"{__version__}: http://{bound(listener)}/metrics, host {host_root}")
+            _say(f"{__version__}: http://{bound(listener)}/metrics, host {reader.host.root}")
             daemon.run()
     _say("stopped")
 

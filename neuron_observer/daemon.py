@@ -13,6 +13,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
 from neuron_observer import __version__
+from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.message import Response, plain
 from neuron_observer.exporters.page import Page
@@ -78,8 +79,7 @@ class Daemon:
         self.clock = clock
         self.page = Page(loop.feed, clock, detail=detail)
         loop.subscribe(self.page.note)
-        self._say = say
-        self._ended: SimpleQueue[None] = SimpleQueue()  # may be put to by a signal handler
+        self._ended: SimpleQueue[str] = SimpleQueue()  # a signal handler may put to it
         self._started = clock.monotonic()
         self._thread = Thread(target=self._loop, name="loop", daemon=True)
         routes: dict[str, Handler] = {
@@ -91,30 +91,32 @@ class Daemon:
         self._server = Server(listener, routes, limits=limits, report=say)
 
     def run(self) -> None:
-        """Serve until `stop`, or until the loop ends by itself."""
+        """Serve until `stop`; `HostError` if the loop ends by itself: then a restart is due."""
         self._started = self.clock.monotonic()
         self._server.start()
         self._thread.start()
         try:
-            self._ended.get()
+            failure = self._ended.get()
         finally:
             self.loop.stop()
             self._server.close()
             self._thread.join(_LAST_WAIT)
             if not self._thread.is_alive():  # else what it reads with is still in use
                 self.loop.close()
+        if failure:
+            raise HostError(failure, remedy="This is an error of the observer; please report it.")
 
     def stop(self) -> None:
         """End `run`; from any thread or signal handler."""
-        self._ended.put(None)
+        self._ended.put("")
 
     def _loop(self) -> None:
+        failure = "the loop ended by itself"
         try:
             self.loop.run()
         except Exception as error:  # noqa: BLE001 - it fences its parts; this must still be told
-            self._say(f"the loop broke: {type(error).__name__}: {error}")
-        finally:
-            self._ended.put(None)
+            failure = f"the loop broke: {type(error).__name__}: {error}"
+        self._ended.put(failure)
 
     def _age(self) -> float | None:
         frame = self.loop.feed.latest()

@@ -12,6 +12,7 @@ import pytest
 
 from neuron_observer.clock import ManualClock, SystemClock
 from neuron_observer.daemon import Daemon, stopped_by_signals
+from neuron_observer.errors import HostError
 from neuron_observer.exporters.listener import Address, bound, listen
 from neuron_observer.loop import Loop
 from neuron_observer.model import Health, Verdict
@@ -152,17 +153,19 @@ def test_a_whole_daemon(tree: Callable[[str], ListingFs]) -> None:
 
 
 def test_a_loop_that_ends_ends_the_daemon() -> None:
-    """Nobody serves the page of a loop that is no more."""
-    daemon = Daemon(StillLoop(ends_by_itself=True), listen(Address("127.0.0.1", 0)), ManualClock())
-    daemon.run()
+    """Nobody serves the page of a loop that is no more; the exit code asks for a restart."""
+    loop = StillLoop(ends_by_itself=True)
+    with pytest.raises(HostError, match="the loop ended by itself"):
+        Daemon(loop, listen(Address("127.0.0.1", 0)), ManualClock()).run()
+    assert loop.closed
 
 
 def test_a_loop_that_breaks_is_told() -> None:
-    """The reason stands in the log."""
-    said: list[str] = []
-    listener = listen(Address("127.0.0.1", 0))
-    Daemon(StillLoop(breaks=True), listener, ManualClock(), say=said.append).run()
-    assert said == ["the loop broke: RuntimeError: out of order"]
+    """The reason is the last that is said."""
+    loop = StillLoop(breaks=True)
+    with pytest.raises(HostError, match="the loop broke: RuntimeError: out of order"):
+        Daemon(loop, listen(Address("127.0.0.1", 0)), ManualClock()).run()
+    assert loop.closed
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -40,10 +40,16 @@ class _Section:
 
     def __init__(self, family: Family) -> None:
         self.family = family
-        self.heads = {form: head(family, form).encode() for form in Format}
+        self._heads: dict[Format, bytes] = {}
         self.writers: list[Writer] = []
         self.lines = b""
         self.series = 0
+
+    def head(self, form: Format) -> bytes:
+        """What stands above the lines."""
+        if form not in self._heads:
+            self._heads[form] = head(self.family, form).encode()
+        return self._heads[form]
 
     def write(self) -> None:
         """Take the lines of the blocks."""
@@ -73,7 +79,7 @@ class _Run:
     def text(self, form: Format) -> bytes:
         """The lines of all families that have any."""
         if form not in self.plain:
-            parts = [part for s in self.sections if s.lines for part in (s.heads[form], s.lines)]
+            parts = [part for s in self.sections if s.lines for part in (s.head(form), s.lines)]
             self.plain[form] = b"".join(parts)
         return self.plain[form]
 
@@ -139,7 +145,6 @@ class Page:
         self._runs: list[_Run] = []
         self._done: _Done | None = None
         self._ends: dict[tuple[Format, bool], tuple[list[bytes], int, int]] = {}
-        self._plan(())
 
     def note(self, frame: Frame) -> None:
         """Remember what no later frame repeats; call it with every frame, scraped or not.
@@ -198,7 +203,7 @@ class Page:
 
     def _fit(self, batches: Sequence[Batch]) -> bool:
         slots = self._slots
-        return len(slots) == len(batches) and all(
+        return len(slots) == len(batches) > 0 and all(
             slot.fits(batch) for slot, batch in zip(slots, batches, strict=True)
         )
 

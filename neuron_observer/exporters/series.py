@@ -5,6 +5,7 @@ A reading that is missing is no series. Of several batches with one reading the 
 
 from __future__ import annotations
 
+from functools import cache
 from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -52,10 +53,11 @@ def labels_of(spec: MetricSpec, place: Place) -> Labels:
     return tuple(sorted(found))
 
 
-def shown(detail: Detail) -> list[Family]:
+@cache
+def shown(detail: Detail) -> tuple[Family, ...]:
     """The families that a page of this detail may have, by name."""
-    level = DETAILS.index(detail)
-    return families(spec for spec in METRICS.values() if DETAILS.index(spec.detail) <= level)
+    below = DETAILS[: DETAILS.index(detail) + 1]
+    return tuple(families(spec for spec in METRICS.values() if spec.detail in below))
 
 
 def blocks(layouts: Sequence[Layout], shown: Sequence[Family]) -> list[list[Block]]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import pytest
@@ -363,3 +366,38 @@ def test_piece_by_piece_is_as_at_once(
             assert gzip.decompress(page.render(form, gzip=True)) == expected
         else:
             assert page.render(form) == expected
+
+
+def test_many_scrapers_at_once() -> None:
+    """Threads that scrape while frames come: every page is whole, and of one frame."""
+    feed = OneFrame()
+    page = Page(feed, ManualClock(monotonic=0.0))
+    frames = [
+        frame_of(batch({"device.hbm.used": [(Place(device), number) for device in range(number)]}))
+        for number in range(1, 9)
+    ]
+    done = threading.Event()
+
+    def come() -> None:
+        for frame in cycle(frames):
+            if done.is_set():
+                return
+            feed.frame = frame
+            page.note(frame)
+
+    def scrape(_: int) -> None:
+        for _ in range(25):
+            shown = gzip.decompress(page.render(gzip=True)).decode()
+            found = values(shown, "neuron_device_hbm_used_bytes")
+            assert set(found.values()) == {str(len(found))}
+            assert values(shown, "neuron_observer_series") == {"": str(len(series_of(shown)))}
+
+    feed.frame = frames[0]
+    source = threading.Thread(target=come)
+    source.start()
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(scrape, range(4))) == [None] * 4
+    finally:
+        done.set()
+        source.join()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.collectors.batching import GONE
 from neuron_observer.collectors.firmware import FirmwareCollector
-from neuron_observer.collectors.identity import identify, identity_of, listed, outline
+from neuron_observer.collectors.identity import Bearings, identify
 from neuron_observer.collectors.node import NodeCollector
 from neuron_observer.collectors.plan import Plan, reads_can_block
 from neuron_observer.collectors.sysfs import SysfsCollector, plan_devices
@@ -112,8 +112,7 @@ class HostReader:
             deadline=options.firmware_deadline or (BLOCKING_DEADLINE if blocking else DEADLINE),
         )
         self.machine = self._machine() if options.machine else None
-        self._identity = identity_of(self.topology)
-        self._places = outline(self.topology)
+        self._bearings = Bearings(host, self.topology, all_devices=options.all_devices)
 
     def _machine(self) -> MachineReader:
         from neuron_observer.collectors.machine import MachineReader  # noqa: PLC0415 - a glance needs none
@@ -244,25 +243,19 @@ class HostReader:
         Then nothing that was read before counts any more, so all ordinary lanes are due. A file
         that is merely gone is tried again where it was.
         """
-        self._gone = False
-        now = read_topology(self.host, thorough=False, all_devices=self.options.all_devices)
-        before, after = self._identity, identity_of(now)
-        new_places = outline(now) - self._places
-        if before == after and not new_places:
+        lost, self._gone = self._gone, False
+        departure = self._bearings.departure(lost=lost)
+        if departure is None:
             return lanes
-        kind = "devices_changed" if before[2] != after[2] else "files_moved"
-        kind = "driver_reloaded" if before[:2] != after[:2] else kind
-        message = f"driver {before[0]} {before[1]}, devices {listed(before[2])}"
-        message += f" → driver {after[0]} {after[1]}, devices {listed(after[2])}"
-        if kind == "files_moved":
-            message = f"{len(new_places)} files at new places, e.g. {min(new_places)}"
+        kind, message = departure
         self._events.append(Event(kind, NODE, self.clock.wall(), message))
         self._release()
         self._batches.clear()
         self._deriver = Deriver()
         self._known = None
+        places = self._bearings.places
         self._look_around()
-        self._places |= outline(now)
+        self._bearings.places |= places
         return {*lanes, "fast", "normal", "slow", "firmware"}
 
     def close(self) -> None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from neuron_observer.catalogue.chips import CHIPS
 from neuron_observer.derive.counters import delta, falls, only_rose
-from neuron_observer.derive.rates import CoreRates, not_live
+from neuron_observer.derive.rates import CoreRates, derivable, not_live
 from neuron_observer.model import Batch, Column, Layout, Missing, Place, Value, Why
-from neuron_observer.readings import columns, reading
+from neuron_observer.readings import reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,49 +44,91 @@ class Deriver:
     """The derived readings of all devices; a device's are made anew when its counters were read."""
 
     def __init__(self) -> None:
-        self._pairs: dict[int, dict[tuple[str, str], Pair]] = {}  # by device
-        self._made: dict[int, Batch] = {}
-        self._due: set[int] = set()  # devices with something new
+        self._devices: dict[int, _DeviceReadings] = {}
 
     def take(self, batch: Batch) -> None:
         """A batch was read; of one that was taken already nothing is new."""
-        device = batch.device
-        if device is None or batch.layout.columns.keys().isdisjoint(_INPUTS):
-            return
-        pairs = self._pairs.setdefault(device, {})
-        name = batch.collector, batch.lane
-        before = pairs[name][1] if name in pairs else None
-        if before is None or before.read_at != batch.read_at:
-            pairs[name] = before, batch
-            self._due.add(device)
+        if batch.device is not None and not batch.layout.columns.keys().isdisjoint(_INPUTS):
+            self._of(batch.device).take(batch)
 
     def batches(self, snapshot: Snapshot) -> tuple[Batch, ...]:
         """A batch of each device of a snapshot whose batches were taken."""
         unsupported = not_live(snapshot.driver.version)
-        for device in snapshot.devices:
-            index = device.index
-            if index in self._due or index not in self._made:
-                pairs = list(self._pairs.get(index, {}).values())
-                rows = _rows(device, pairs, unsupported, snapshot.at)
-                read_at = max((now.read_at for _, now in pairs), default=snapshot.monotonic)
-                self._made[index] = _batch(index, rows, read_at, self._made.get(index))
-        self._due.clear()
-        return tuple([self._made[device.index] for device in snapshot.devices])
+        return tuple(
+            [
+                self._of(device.index).batch(device, unsupported, snapshot)
+                for device in snapshot.devices
+            ]
+        )
+
+    def _of(self, index: int) -> _DeviceReadings:
+        if index not in self._devices:
+            self._devices[index] = _DeviceReadings(index)
+        return self._devices[index]
+
+
+class _DeviceReadings:
+    """What is derived of one device, and from what."""
+
+    def __init__(self, index: int) -> None:
+        self._here = (Place(index),)
+        self._places: tuple[Place, ...] = ()  # of its cores
+        self._device: Device | None = None
+        self._pairs: dict[tuple[str, str], Pair] = {}  # by collector and lane
+        self._metrics: tuple[str, ...] = ()  # of cores
+        self._batch: Batch | None = None
+        self._due = True
+        self._rests = 0  # batches made since a cell moved
+
+    def take(self, batch: Batch) -> None:
+        name = batch.collector, batch.lane
+        before = self._pairs[name][1] if name in self._pairs else None
+        if before is not None and before.read_at == batch.read_at:
+            return
+        self._pairs[name] = before, batch
+        self._due = True
+        if before is None or before.cells is not batch.cells:
+            self._rests = 0
+        if before is None or before.layout is not batch.layout:
+            self._metrics = derivable(now for _, now in self._pairs.values())
+
+    def batch(self, device: Device, unsupported: Missing | None, snapshot: Snapshot) -> Batch:
+        """The batch made last, or a new one if something was read since."""
+        if device is not self._device:
+            self._device, self._due, self._rests = device, True, 0
+            self._places = tuple(Place(device.index, core.index) for core in device.cores)
+        if self._batch and not self._due:
+            return self._batch
+        reads = [now.read_at for _, now in self._pairs.values()]
+        read_at = max(reads, default=snapshot.monotonic)
+        if self._batch and self._rests > 1:  # what was derived at rest before is so again
+            made = self._aged(self._batch, snapshot.at)._replace(read_at=read_at)
+        else:
+            rows = self._rows(device, unsupported, snapshot.at)
+            made = _batch(device.index, rows, read_at, self._batch)
+        self._batch, self._due = made, False
+        self._rests += 1
+        return made
+
+    def _aged(self, batch: Batch, wall: float) -> Batch:
+        """The same but for the age of the power figures."""
+        row = batch.layout.rows["device.power.age", self._here[0]]
+        cells = batch.cells.copy()
+        cells[row] = _age([now for _, now in self._pairs.values()], self._here[0], wall)
+        return batch._replace(cells=cells, changed=(row,) if cells[row] != batch.cells[row] else ())
+
+    def _rows(self, device: Device, unsupported: Missing | None, wall: float) -> _Rows:
+        """Metric → places and cells."""
+        places, pairs = self._places, list(self._pairs.values())
+        rates = CoreRates(pairs, places, unsupported)
+        rows: _Rows = {metric: (places, rates.cells(metric)) for metric in self._metrics}
+        busy = rows["core.utilization"][1] if "core.utilization" in rows else []
+        for metric, cell in _device_cells(device, [now for _, now in pairs], busy, wall).items():
+            rows[metric] = self._here, [cell]
+        return rows
 
 
 _Rows: TypeAlias = "dict[str, tuple[tuple[Place, ...], list[Cell]]]"
-
-
-def _rows(device: Device, pairs: list[Pair], unsupported: Missing | None, wall: float) -> _Rows:
-    """Metric → places and cells of one device."""
-    places = tuple(Place(device.index, core.index) for core in device.cores)
-    rates = CoreRates(pairs, places, unsupported).computations()
-    rows: _Rows = {metric: (places, compute()) for metric, compute in rates.items()}
-    busy = rows["core.utilization"][1] if "core.utilization" in rows else []
-    here = (Place(device.index),)
-    for metric, cell in _device_cells(device, [now for _, now in pairs], busy, wall).items():
-        rows[metric] = here, [cell]
-    return rows
 
 
 def _device_cells(
@@ -94,17 +136,24 @@ def _device_cells(
 ) -> dict[str, Cell]:
     """The device's own readings, from its cores' and its power line."""
     chip = CHIPS.get(device.name or "")
-    used = [cell for _, _, cell in columns(batches, "core.hbm.used")]
-    epoch = reading(batches, "device.power.epoch", Place(device.index))
-    dated = isinstance(epoch, Value) and isinstance(epoch.value, int) and epoch.value > 0
     return {
         "device.utilization": _mean(busy),
-        "device.hbm.used": _total(used),
+        "device.hbm.used": _total([c for batch in batches for c in _cells(batch, "core.hbm.used")]),
         "device.hbm.capacity": chip.hbm_bytes if chip else _UNKNOWN_CHIP,
-        "device.power.age": round(wall - int(epoch.value), 3)
-        if isinstance(epoch, Value) and dated
-        else _NO_EPOCH,
+        "device.power.age": _age(batches, Place(device.index), wall),
     }
+
+
+def _age(batches: list[Batch], place: Place, wall: float) -> Cell:
+    """Of the power figures, by the minute that they are of."""
+    epoch = reading(batches, "device.power.epoch", place)
+    dated = isinstance(epoch, Value) and isinstance(epoch.value, int) and epoch.value > 0
+    return round(wall - int(epoch.value), 3) if isinstance(epoch, Value) and dated else _NO_EPOCH
+
+
+def _cells(batch: Batch, metric: str) -> list[Cell]:
+    column = batch.layout.columns.get(metric)
+    return batch.cells[column.start : column.start + len(column.places)] if column else []
 
 
 def _total(cells: list[Cell]) -> Cell:

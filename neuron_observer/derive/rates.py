@@ -14,10 +14,10 @@ from neuron_observer.derive.counters import PE_CARRY, growth
 from neuron_observer.model import Missing, Why
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
     from neuron_observer.derive.counters import Growth, Pair
-    from neuron_observer.model import Cell, Place
+    from neuron_observer.model import Batch, Cell, Place
 
 _MOST_BUSY = 1.1  # read times are a little off; more than this is no utilisation
 _TOO_BUSY = Missing(Why.FAILED, "more busy time than time")
@@ -51,6 +51,12 @@ def not_live(driver: str | None) -> Missing | None:
     return None
 
 
+def derivable(batches: Iterable[Batch]) -> tuple[str, ...]:
+    """What can be derived of the cores from what these batches hold."""
+    read = {metric for batch in batches for metric in batch.layout.columns}
+    return tuple(metric for metric, needed in _INPUTS.items() if needed <= read)
+
+
 class CoreRates:
     """What is derived of the cores of one device, from its batches and those before them."""
 
@@ -61,18 +67,19 @@ class CoreRates:
         self._places = places
         self._unsupported = unsupported
         self._grown: dict[str, Growth] = {}  # as far as asked for
+        self._counted: dict[str, list[int | Missing]] = {}  # the same
 
-    def computations(self) -> dict[str, Callable[[], list[Cell]]]:
-        """Metric → how to compute its cells, in the order of the places, where it can be."""
-        every: dict[str, Callable[[], list[Cell]]] = {
-            "core.utilization": self._utilization,
-            "core.inference_rate": lambda: self._rate("core.inferences"),
-            "core.flop_rate": lambda: self._rate("core.flops"),
-            "core.flops_per_busy_second": self._flops_per_busy_second,
-            "core.matmul_share": self._matmul_shares,
-        }
-        read = {metric for _, batch in self._pairs for metric in batch.layout.columns}
-        return {metric: compute for metric, compute in every.items() if _INPUTS[metric] <= read}
+    def cells(self, metric: str) -> list[Cell]:
+        """The cells of one metric, in the order of the places."""
+        if metric == "core.utilization":
+            return self._utilization()
+        if metric == "core.inference_rate":
+            return self._rate("core.inferences")
+        if metric == "core.flop_rate":
+            return self._rate("core.flops")
+        if metric == "core.flops_per_busy_second":
+            return self._flops_per_busy_second()
+        return [self._matmul_share(core) for core in range(len(self._places))]
 
     def _growth(self, metric: str) -> Growth:
         if metric not in self._grown:
@@ -80,7 +87,12 @@ class CoreRates:
         return self._grown[metric]
 
     def _increases(self, metric: str) -> list[int | Missing]:
-        """Of a counter that the driver truly counts: one stuck at 0 is unsupported."""
+        if metric not in self._counted:
+            self._counted[metric] = self._count(metric)
+        return self._counted[metric]
+
+    def _count(self, metric: str) -> list[int | Missing]:
+        """Increases of a counter that the driver truly counts: one stuck at 0 is unsupported."""
         if self._unsupported:
             return [self._unsupported] * len(self._places)
         grown = self._growth(metric)
@@ -117,9 +129,6 @@ class CoreRates:
         """Operations over busy time; nothing where either does not move."""
         flops, busy = self._increases("core.flops"), self._increases("core.time_in_use")
         return [_quotient(n, micros) for n, micros in zip(flops, busy, strict=True)]
-
-    def _matmul_shares(self) -> list[Cell]:
-        return [self._matmul_share(core) for core in range(len(self._places))]
 
     def _matmul_share(self, core: int) -> Cell:
         """Multiplying cycles over all cycles of the four row groups."""

@@ -114,6 +114,7 @@ class History:
         self._full: dict[_Track, None] = {}  # to be packed, longest waiting first
         self._begin: float | None = None  # monotonic; what was read before is not held
         self._now = 0.0  # monotonic, of the last snapshot
+        self._last: tuple[Batch, ...] = ()
         self._swept = 0.0
         self._overflowed = False
         self._unpacked = lru_cache(_CACHED)(Unpacked)
@@ -144,8 +145,10 @@ class History:
             self._now = snapshot.monotonic
             if self._begin is None:
                 self._begin = self._swept = self._now
+            known, self._last = set(map(id, self._last)), snapshot.batches
             for batch in snapshot.batches:
-                self._add(batch)
+                if id(batch) not in known:  # most are those of the snapshot before
+                    self._add(batch)
             for track in list(self._full)[: len(self._tracks) // _TURN + 1]:
                 del self._full[track]
                 track.pack()

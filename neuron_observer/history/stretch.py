@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from neuron_observer.model import Missing, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from neuron_observer.model import Cell
 
@@ -84,9 +84,9 @@ class Stretch:
     """Reads that are not packed yet: the cells at the first, then what changed."""
 
     def __init__(self, cells: list[Cell], read_at: float) -> None:
-        self._start = [_stored(cell) for cell in cells]
+        self._start = cells
         self._times = [read_at]
-        self._columns: dict[int, tuple[list[int], list[Any]]] = {}
+        self._columns: dict[int, tuple[list[int], list[Cell]]] = {}
         self._changes = 0
 
     def add(self, before: list[Cell], cells: list[Cell], read_at: float) -> None:
@@ -95,13 +95,14 @@ class Stretch:
         self._times.append(read_at)
         if cells is before:
             return
-        for row in compress(count(), map(ne, cells, before)):
+        rows = list(compress(count(), map(ne, cells, before)))
+        for row in rows:
             if row not in columns:
                 columns[row] = [], []
             reads, values = columns[row]
             reads.append(read)
-            values.append(_stored(cells[row]))
-            self._changes += 1
+            values.append(cells[row])
+        self._changes += len(rows)
 
     @property
     def full(self) -> bool:
@@ -117,8 +118,8 @@ class Stretch:
     def series(self, row: int) -> Series:
         """One row, as it is now."""
         reads, values = self._columns.get(row, ((), ()))
-        column = Column(tuple(reads), tuple(values))
-        return Series(tuple(self._times), self._start[row], column)
+        column = Column(tuple(reads), _stored(values))
+        return Series(tuple(self._times), _stored([self._start[row]])[0], column)
 
     def pack(self) -> Packed:
         """The same as bytes."""
@@ -126,17 +127,18 @@ class Stretch:
             row: _packed_column(self._start[row], reads, values)
             for row, (reads, values) in self._columns.items()
         }
-        content = marshal.dumps((self._start, self._times, columns), 2)
+        content = marshal.dumps((_stored(self._start), self._times, columns), 2)
         return Packed(zlib.compress(content, 1), self._times[-1])
 
 
-def _stored(cell: Cell) -> Any:
-    return None if isinstance(cell, Missing) else cell
+def _stored(cells: Iterable[Cell]) -> list[Any]:
+    return [None if isinstance(cell, Missing) else cell for cell in cells]
 
 
-def _packed_column(first: Any, reads: list[int], values: list[Any]) -> tuple[Any, ...]:
+def _packed_column(first: Cell, reads: list[int], values: list[Cell]) -> tuple[Any, ...]:
     """The fields of a column; whole numbers as differences, which compress well."""
-    line = [first, *values]
-    if set(map(type, line)) == {int}:
+    line: list[Any] = [first, *values]
+    types = set(map(type, line))
+    if types == {int}:
         return reads, list(map(sub, values, line)), True
-    return reads, values, False
+    return reads, _stored(values) if Missing in types else values, False

@@ -350,3 +350,21 @@ def test_a_core_whose_file_is_read_elsewhere() -> None:
     assert value(reading(found, "core.utilization", CORES[0])) == 0.75
     assert reading(found, "core.utilization", place) == DENIED
     assert reading(found, "device.utilization", Place(0)) == DENIED
+
+
+@given(st.lists(st.sampled_from([RUNNING, LATER, RUNNING | {"core.flops": 0}]), max_size=8))
+def test_a_device_at_rest_is_derived_as_any_other(reads: list[Cells]) -> None:
+    """What is taken over from the last time is what would be derived anew."""
+    deriver = Deriver()
+    before, last = None, None
+    epoch: Cells = {"device.power.epoch": int(WALL)}
+    for number, cells in enumerate(reads):
+        now = snapshot(100.0 + 2 * number, {**cells, **epoch})
+        batch = now.batches[0]
+        if last and batch.cells == last.cells:  # as a collector gives what did not change
+            batch = batch._replace(cells=last.cells)
+        now, last = now._replace(batches=(batch,)), batch
+        deriver.take(batch)
+        (made,), (anew,) = deriver.batches(now), derive(before, now)
+        assert (made.cells, made.read_at) == (anew.cells, anew.read_at)
+        before = now

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-BENCHMARKS = ("poll", "peer_netclass", "startup", "scrape")
+BENCHMARKS = ("poll", "peer_netclass", "startup", "scrape", "simulation")
 
 
 def main() -> int:

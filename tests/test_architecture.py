@@ -128,6 +128,19 @@ def test_third_party_stays_in_its_part(path: Path) -> None:
             assert library in sys.stdlib_module_names or library == "neuron_observer", name
 
 
+# what a simulation may know of ours: never what reads it, else both agree by construction
+SIMULATION_KNOWS = {"sim", "model", "clock", "errors", "sources"}
+
+
+@pytest.mark.parametrize(
+    "path", sorted((PACKAGE / "sim").rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE))
+)
+def test_simulation_knows_nothing_of_its_readers(path: Path) -> None:
+    """Not the catalogue, not the parsers: it is written from the driver's side."""
+    ours = [name.split(".") for name in _imports(path) if name.startswith("neuron_observer.")]
+    assert {pieces[1] for pieces in ours} <= SIMULATION_KNOWS
+
+
 def _calls(path: Path) -> list[ast.Call]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]

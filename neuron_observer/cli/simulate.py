@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +12,7 @@ from neuron_observer.clock import SystemClock
 from neuron_observer.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import FrameType
 
     from neuron_observer.sim.writer import DirectoryWriter
@@ -73,16 +75,17 @@ def command(  # noqa: PLR0913 - one an option
 
     told = load(scenario, instance=instance, driver=driver)
     clock = SystemClock()
-    writer = DirectoryWriter(simulate(told, clock, speed=speed), root)
-    writer.write()
-    click.echo(
-        f"{root}: {writer.files} files of a {told.instance.name} with driver"
-        f" {told.driver.version}; Ctrl-C ends it",
-        err=True,
-    )
-    for kind in sorted({fault.kind.name for fault in told.faults if not fault.kind.in_files}):
-        click.echo(f"{kind}: files cannot show it; --simulate of a verb does", err=True)
-    _move(writer, clock, every, seconds)
+    with _signals() as stopped:
+        writer = DirectoryWriter(simulate(told, clock, speed=speed), root)
+        writer.write()
+        click.echo(
+            f"{root}: {writer.files} files of {told.instance.name}, driver"
+            f" {told.driver.version}; Ctrl-C ends it",
+            err=True,
+        )
+        for kind in sorted({fault.kind.name for fault in told.faults if not fault.kind.in_files}):
+            click.echo(f"{kind}: files cannot show it; --simulate of a verb does", err=True)
+        _move(writer, clock, (every, seconds), stopped)
 
 
 def _list() -> None:
@@ -94,27 +97,38 @@ def _list() -> None:
         click.echo(f"{name:<{width}}  {description}")
 
 
-def _move(writer: DirectoryWriter, clock: SystemClock, every: float, seconds: float | None) -> None:
-    """Round after round, until the time is over or a signal comes."""
+@contextmanager
+def _signals() -> Iterator[list[int]]:
+    """Ctrl-C and SIGTERM, as numbers in a list instead of an end in the middle of a file."""
     stopped: list[int] = []
 
     def stop(number: int, _frame: FrameType | None) -> None:
         stopped.append(number)
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    begin = clock.monotonic()
-    rounds = 0
     try:
-        while not stopped:
-            rounds += 1
-            due = rounds * every
-            if seconds is not None and due > seconds:
-                return
-            _wait(clock, begin + due, stopped)
-            writer.write()
+        yield stopped
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _move(
+    writer: DirectoryWriter,
+    clock: SystemClock,
+    timing: tuple[float, float | None],
+    stopped: list[int],
+) -> None:
+    """Round after round, until the time is over or a signal comes."""
+    every, seconds = timing
+    begin = clock.monotonic()
+    rounds = 1
+    while not stopped and (seconds is None or rounds * every <= seconds):
+        _wait(clock, begin + rounds * every, stopped)
+        writer.write()
+        rounds = (
+            max(rounds, int((clock.monotonic() - begin) / every)) + 1
+        )  # what is late is left out
 
 
 def _wait(clock: SystemClock, due: float, stopped: list[int]) -> None:

@@ -28,6 +28,7 @@ _HOST = (
     *(("constants", 1 << 20), ("notifications", 6 << 20), ("dma_rings", 9 << 20)),
 )
 ACHIEVED = 0.7  # share of the peak operations that a busy core reaches; made up
+_IN_TURN = 8  # one core in so many changes its memory at a time
 _BREATH = 5.0  # seconds between two changes of a job's memory and two steps of its traffic
 
 
@@ -68,6 +69,7 @@ class RunningJob:
         self.pids: list[int] = []
         self.running = False
         self.hung = False
+        self._breaths = 0
 
     def start(self) -> None:
         """Take the cores, load a model, begin to execute."""
@@ -122,6 +124,7 @@ class RunningJob:
 
     def _set_pace(self) -> None:
         """A synchronous job goes as fast as its slowest core: the others wait for it."""
+        self.world.settle()
         job, flops = self.job, self.world.node.instance.chip.flops * ACHIEVED
         pace = min((place.core.pace for place in self.places), default=1.0)
         pace = 0.0 if self.hung else pace
@@ -153,7 +156,8 @@ class RunningJob:
         """A buffer comes or goes on each core, and a step's traffic goes over the network."""
         if not self.running:
             return
-        for place in self.places:
+        self._breaths += 1
+        for place in self.places[self._breaths % _IN_TURN :: _IN_TURN]:
             size = self.world.random.randint(1, 16) * (1 << 20)
             place.core.allocate("tensors", size)
             place.core.allocate("tensors", -size)
@@ -166,6 +170,7 @@ class RunningJob:
         if not self.running:
             return
         self.running = False
+        self.world.settle()
         node = self.world.node
         for place in self.places:
             place.core.load = None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SHIPPED = Path(__file__).parent / "scenarios"
 LONGEST = 366 * 86_400.0  # seconds
 MOST_ROWS = 1_000
-_KEYS = (
+KEYS = (
     *("description", "instance", "driver", "instance_id", "seed", "seconds", "warm_up"),
     *("jobs", "faults"),
 )
@@ -48,7 +48,7 @@ def shipped() -> dict[str, str]:
     found = {}
     for path in sorted(SHIPPED.glob("*.yaml")):
         document = Document(str(path))
-        keys = document.items(document.root(), _KEYS, "a scenario")
+        keys = document.items(document.root(), KEYS, "a scenario")
         found[path.stem] = document.text(keys["description"], "description")
     return found
 
@@ -74,7 +74,7 @@ class _Loader(Document):
     """Builds the scenario of one file."""
 
     def load(self, instance: str | None, driver: str | None) -> Scenario:
-        keys = self.items(self.root(), _KEYS, "a scenario")
+        keys = self.items(self.root(), KEYS, "a scenario")
         self.end = LONGEST
         seconds = None
         if "seconds" in keys:

@@ -106,18 +106,17 @@ class World:
         """Go on to `time`: everything until then happens, in order."""
         while self._queue and self._queue[0][0] <= time:
             due, _, action = heapq.heappop(self._queue)
-            self._move(due)
+            self.now = max(due, self.now)
             action()
             refresh(self.node)
-        self._move(max(time, self.now))
-
-    def _move(self, time: float) -> None:
-        if time > self.now:
-            self.now = time
-            self.settle()
+        self.now = max(time, self.now)
+        self.settle()
 
     def settle(self) -> None:
-        """Count what all cores have done until now."""
+        """Count what all cores have done until now.
+
+        Whoever changes a core's load or clears a counter settles first; nobody else needs to.
+        """
         for device in self.node.devices:
             for core in device.cores:
                 if core.load is not None:

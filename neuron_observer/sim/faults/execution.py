@@ -131,6 +131,7 @@ def _leak(world: World, fault: Fault) -> None:
 
 def _cleared(world: World, fault: Fault) -> None:
     name, core = fault.text("counter"), core_of(world, fault)
+    world.settle()
     if name in core.counters:
         core.counters[name].clear()
     elif name == "host_mem":

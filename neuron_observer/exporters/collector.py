@@ -76,8 +76,7 @@ class NeuronCollector(Collector):
         if frame is not None:
             memory.note(frame.snapshot.runs, frame.snapshot.at)
             batches = () if too_old else frame.snapshot.batches
-            layouts = [batch.layout for batch in batches]
-            for batch, found in zip(batches, blocks(layouts, self._shown), strict=True):
+            for batch, found in zip(batches, blocks(batches, self._shown), strict=True):
                 missing += count_missing(batch.cells)
                 for block in found:
                     cells = [batch.cells[row] for row in block.rows]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from neuron_observer.exporters import judged
 from neuron_observer.exporters.exposition import EOF, Format, Writer, head, lines
 from neuron_observer.exporters.judged import STALE_AFTER
-from neuron_observer.exporters.series import blocks, shown
+from neuron_observer.exporters.series import blocks_of, repeated, shown
 from neuron_observer.model import Why
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from neuron_observer.clock import Clock
     from neuron_observer.exporters.series import Sample
     from neuron_observer.feed import Feed
-    from neuron_observer.model import Batch, Frame
+    from neuron_observer.model import Batch, Frame, Place
 
 _RUN = 300  # series in a run, at least
 _GZIP_HEAD = b"\x1f\x8b\x08\0\0\0\0\0\x04\xff"  # no name, no time, fastest, any system
@@ -68,6 +68,7 @@ class _Run:
 
     def __init__(self, sections: list[_Section]) -> None:
         self.sections = sections
+        self.names = {section.family.name for section in sections}
         self.plain: dict[Format, bytes] = {}
         self.deflated: dict[Format, bytes] = {}
 
@@ -93,31 +94,30 @@ class _Run:
 
 
 class _Slot:
-    """A batch on the page."""
+    """A batch on the page; it stays while the batch has the same rows."""
 
-    def __init__(self, batch: Batch, writers: list[tuple[Writer, _Section]]) -> None:
+    def __init__(
+        self, batch: Batch, shown: Sequence[Family], hidden: set[tuple[str, Place]]
+    ) -> None:
         self.layout = batch.layout
-        self.writers = writers
-        self.batch: Batch | None = None
+        self.hidden = hidden
+        self.writers = [Writer(block) for block in blocks_of(batch.layout, shown, hidden)]
+        self.batch = batch
         self.missing: Counter[Why] = Counter()
+        self.update(batch)
 
     def fits(self, batch: Batch) -> bool:
         """Whether a batch has the rows that this slot was made for."""
-        if batch.layout is self.layout:
-            return True
-        same = batch.layout.columns == self.layout.columns
+        same = batch.layout is self.layout or batch.layout.columns == self.layout.columns
         if same:
             self.layout = batch.layout
         return same
 
-    def update(self, batch: Batch) -> set[_Section]:
-        """Write what differs from the batch before; the families that do."""
-        if batch is self.batch:
-            return set()
+    def update(self, batch: Batch) -> set[str]:
+        """Write what differs from the batch before; the names of the families that do."""
         self.batch = batch
-        cells = batch.cells
-        self.missing = judged.count_missing(cells)
-        return {section for writer, section in self.writers if writer.update(cells)}
+        self.missing = judged.count_missing(batch.cells)
+        return {w.block.family.name for w in self.writers if w.update(batch.cells)}
 
 
 class _Done(NamedTuple):
@@ -172,26 +172,19 @@ class Page:
         done = self._done
         if done and done.frame is frame and done.too_old is too_old:
             return
-        changed: set[_Section] = set()
-        if frame is None or too_old:
-            self._plan(())
-        else:
-            batches = frame.snapshot.batches
-            if not self._fit(batches):
-                self._plan(batches)
-            for slot, batch in zip(self._slots, batches, strict=True):
-                changed |= slot.update(batch)
-        for section in changed:
-            section.write()
+        batches = frame.snapshot.batches if frame and not too_old else ()
+        changed = self._update(batches) if self._fit(batches) else self._plan(batches)
+        for name in changed:
+            self._sections[name].write()
         changed.update(self._judge(frame, too_old=too_old))
         for run in self._runs:
-            if not changed.isdisjoint(run.sections):
+            if not changed.isdisjoint(run.names):
                 run.forget()
         self._ends.clear()
         series = sum(section.series for section in self._sections.values())
         self._done = _Done(frame, too_old, series)
 
-    def _judge(self, frame: Frame | None, *, too_old: bool) -> Iterable[_Section]:
+    def _judge(self, frame: Frame | None, *, too_old: bool) -> Iterable[str]:
         if frame and not self._memory.ran:
             self.note(frame)
         missing = sum((slot.missing for slot in self._slots), Counter[Why]())
@@ -199,26 +192,38 @@ class Page:
         for family in judged.JUDGED:
             section = self._sections[family.name]
             if section.set(families.get(family.name, ())):
-                yield section
+                yield family.name
 
     def _fit(self, batches: Sequence[Batch]) -> bool:
-        slots = self._slots
-        return len(slots) == len(batches) > 0 and all(
-            slot.fits(batch) for slot, batch in zip(slots, batches, strict=True)
+        return len(self._slots) == len(batches) > 0 and all(
+            slot.fits(batch) for slot, batch in zip(self._slots, batches, strict=True)
         )
 
-    def _plan(self, batches: Sequence[Batch]) -> None:
-        """Lay the page out for these batches."""
-        known = {family.name: _Section(family) for family in (*self._shown, *judged.JUDGED)}
-        self._sections = dict(sorted(known.items()))
+    def _update(self, batches: Sequence[Batch]) -> set[str]:
+        """Take the cells of batches that fit; the families that changed."""
+        changed: set[str] = set()
+        for slot, batch in zip(self._slots, batches, strict=True):
+            if batch is not slot.batch:
+                changed |= slot.update(batch)
+        return changed
+
+    def _plan(self, batches: Sequence[Batch]) -> set[str]:
+        """Lay the page out anew for these batches; slots that fit one of them stay."""
+        before = {_key(slot.batch): slot for slot in self._slots}
+        families = sorted((*self._shown, *judged.JUDGED), key=lambda family: family.name)
+        self._sections = {family.name: _Section(family) for family in families}
         self._slots = []
-        layouts = [batch.layout for batch in batches]
-        for batch, found in zip(batches, blocks(layouts, self._shown), strict=True):
-            writers = [(Writer(block), self._sections[block.family.name]) for block in found]
-            for writer, section in writers:
-                section.writers.append(writer)
-            self._slots.append(_Slot(batch, writers))
+        for batch, hidden in zip(batches, repeated(batches), strict=True):
+            slot = before.pop(_key(batch), None)
+            if slot and slot.hidden == hidden and slot.fits(batch):
+                slot.update(batch)
+            else:
+                slot = _Slot(batch, self._shown, hidden)
+            self._slots.append(slot)
+            for writer in slot.writers:
+                self._sections[writer.block.family.name].writers.append(writer)
         self._runs = [_Run(sections) for sections in _runs(self._sections.values())]
+        return set(self._sections)
 
     def _body(self, form: Format, *, gzip: bool) -> tuple[list[bytes], int, int]:
         """The runs, the checksum of their text and its length."""
@@ -236,6 +241,10 @@ class Page:
         found = judged.tail(age, self._done.series if self._done else 0)
         text = "".join([head(family, form) + lines(family, [one]) for family, one in found])
         return text.encode() + (EOF if form is Format.OPENMETRICS else b"")
+
+
+def _key(batch: Batch) -> tuple[str, str, int | None]:
+    return batch.collector, batch.lane, batch.device
 
 
 def _runs(sections: Iterable[_Section]) -> list[list[_Section]]:

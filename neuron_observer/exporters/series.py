@@ -13,10 +13,10 @@ from neuron_observer.catalogue import METRICS
 from neuron_observer.catalogue.families import Family, FamilyType, families
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from neuron_observer.catalogue.spec import Detail, MetricSpec
-    from neuron_observer.model import Cell, Layout, Place
+    from neuron_observer.model import Batch, Cell, Layout, Place
 
 Labels: TypeAlias = "tuple[tuple[str, str], ...]"  # by name
 
@@ -60,21 +60,42 @@ def shown(detail: Detail) -> tuple[Family, ...]:
     return tuple(families(spec for spec in METRICS.values() if spec.detail in below))
 
 
-def blocks(layouts: Sequence[Layout], shown: Sequence[Family]) -> list[list[Block]]:
+def blocks(batches: Sequence[Batch], shown: Sequence[Family]) -> list[list[Block]]:
     """For each batch its blocks, families in the order given."""
-    taken: set[tuple[str, Place]] = set()
-    found = [_blocks(layout, shown, taken) for layout in reversed(layouts)]
-    return found[::-1]
+    pairs = zip(batches, repeated(batches), strict=True)
+    return [blocks_of(batch.layout, shown, hidden) for batch, hidden in pairs]
 
 
-def _blocks(layout: Layout, shown: Sequence[Family], taken: set[tuple[str, Place]]) -> list[Block]:
+def repeated(batches: Sequence[Batch]) -> list[set[tuple[str, Place]]]:
+    """For each batch the readings that a later one has too."""
+    hidden: list[set[tuple[str, Place]]] = [set() for _ in batches]
+    having: dict[str, list[int]] = {}
+    for number, batch in enumerate(batches):
+        for metric in batch.layout.columns:
+            having.setdefault(metric, []).append(number)
+    for metric, numbers in having.items():
+        devices = {batches[number].device for number in numbers}
+        if len(devices) == len(numbers) and (None not in devices or len(numbers) == 1):
+            continue  # as nearly always: a batch a device
+        seen: set[Place] = set()
+        for number in reversed(numbers):
+            places = batches[number].layout.columns[metric].places
+            hidden[number].update((metric, place) for place in seen.intersection(places))
+            seen.update(places)
+    return hidden
+
+
+def blocks_of(
+    layout: Layout, shown: Sequence[Family], hidden: Collection[tuple[str, Place]] = ()
+) -> list[Block]:
+    """The blocks of a batch, without the readings that are hidden."""
     found = []
     for family in shown:
         rows: list[tuple[int, Labels, str]] = []
         for spec in family.rows:
             column = layout.columns.get(spec.id)
             for offset, place in enumerate(column.places if column else ()):
-                if column and (spec.id, place) not in taken:
+                if column and (spec.id, place) not in hidden:
                     name = spec.id.rpartition(".")[2]
                     rows.append((column.start + offset, labels_of(spec, place), name))
         if rows:
@@ -82,7 +103,6 @@ def _blocks(layout: Layout, shown: Sequence[Family], taken: set[tuple[str, Place
                 rows.sort(key=lambda row: row[1])  # the rows of a place together
             numbers, labels, names = zip(*rows, strict=True)
             found.append(Block(family, numbers, labels, names))
-    taken.update(layout.rows)
     return found
 
 

@@ -126,7 +126,7 @@ def test_a_writer_writes_what_its_block_says(ticks: list[list[Cell]]) -> None:
         names = zip(METRICS_OF_ALL_KINDS, pairs, strict=True)
         return {name: list(zip(places, pair, strict=True)) for name, pair in names}
 
-    [found] = blocks([batch(at(ticks[0])).layout], shown("full"))
+    [found] = blocks([batch(at(ticks[0]))], shown("full"))
     writers = [Writer(block) for block in found]
     assert len(writers) == 5  # two rows are of one family
     for tick in ticks:

@@ -34,7 +34,7 @@ GONE = Missing(Why.FAILED, "gone")
 def series(*batches: Batch) -> dict[str, list[Sample]]:
     """Samples by the name that they carry."""
     found: dict[str, list[Sample]] = {}
-    for one, of in zip(batches, blocks([b.layout for b in batches], FULL), strict=True):
+    for one, of in zip(batches, blocks(batches, FULL), strict=True):
         for block in of:
             cells = [one.cells[row] for row in block.rows]
             found.setdefault(block.family.sample_name, []).extend(samples(block, cells))

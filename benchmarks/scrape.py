@@ -5,7 +5,7 @@
 A page of 20,000 series, compressed, every value of it new at every scrape, against Debian's
 prometheus-pushgateway (the Go client library) that holds and renders as many, and against
 prometheus_client's own server with a custom collector of as many. CPU time is the server's, by the
-process's CPU clock, over loopback. Then: scrapes of a whole trn2.48xlarge (10,000 series) that a
+process's CPU clock, over loopback. Then: scrapes of a whole trn2.48xlarge (8,000 series) that a
 loop reads ten times a second, and scrapes of a page at rest, all on one connection.
 """
 
@@ -33,6 +33,7 @@ ACCEPT = {"Accept": "text/plain;version=0.0.4", "Accept-Encoding": "gzip"}
 PUSHGATEWAY = "prometheus-pushgateway"
 SCRAPES = 300  # of which a percentile is taken
 PAUSE = 0.013  # seconds between two; no divisor of the loop's period
+WHOLE = 8_000  # series of a trn2.48xlarge, at least; pe_cntrs are not read by themselves
 P99, MEDIAN = 10.0, 1.0  # milliseconds
 
 
@@ -134,6 +135,15 @@ def waits(
     return met
 
 
+def begin_to_read(target: Target) -> None:
+    """Wait until all of the host is on the page."""
+    for _ in range(1000):
+        paused(target)
+        if series(gzip.decompress(target.get())) >= WHOLE:
+            return
+    raise SystemExit(f"the loop's page never had {WHOLE:,} series")
+
+
 def p99(times: list[float]) -> float:
     """The 99th percentile."""
     return quantiles(times, n=100)[98]
@@ -169,7 +179,7 @@ def main() -> int:
             rest = [us.wait("/cached") for _ in range(SCRAPES)]
             met.append(waits("keep-alive, page at rest, median", median, MEDIAN, rest))
         with ours("loop", folder) as us:
-            us.get()
+            begin_to_read(us)
             under = [paused(us) for _ in range(SCRAPES)]
             met.append(waits("scrape while the loop reads at 10 Hz, p99", p99, P99, under))
     return 0 if all(met) else 1

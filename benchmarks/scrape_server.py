@@ -9,19 +9,21 @@ import random
 import sys
 from itertools import cycle
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from benchmarks.hosts import write_tree
 from benchmarks.measuring import TREES
 from neuron_observer.catalogue import METRICS, Kind
 from neuron_observer.clock import ManualClock, SystemClock
+from neuron_observer.daemon import Daemon
 from neuron_observer.exporters.exposition import Format
 from neuron_observer.exporters.http import Server
 from neuron_observer.exporters.listener import Address, bound, listen
 from neuron_observer.exporters.message import Response
 from neuron_observer.exporters.page import Page
 from neuron_observer.exporters.scrape import metrics_handler
-from neuron_observer.loop import Loop, running
+from neuron_observer.loop import Loop
 from neuron_observer.model import Event, Frame, Health, Place, Value, Verdict
 from neuron_observer.observer import HostReader, Options
 from neuron_observer.sources.hostfs import DirectoryFs
@@ -117,14 +119,21 @@ def serve_frames(folder: Path) -> None:
 
 
 def serve_loop(folder: Path) -> None:
-    """A loop that reads a whole trn2.48xlarge ten times a second, and its page."""
+    """A daemon that reads a whole trn2.48xlarge ten times a second."""
     write_tree(LISTING, folder)
     clock = SystemClock()
     reader = HostReader(
         DirectoryFs(str(folder)), clock, Options(keep=True, wait_for_firmware=False)
     )
-    with running(Loop(reader, schedule={"fast": 0.1, "normal": 0.1, "slow": 10.0})) as feed:
-        _serve({"/metrics": metrics_handler(Page(feed, clock, detail="full"))})
+    loop = Loop(reader, schedule={"fast": 0.1, "normal": 0.1, "slow": 10.0})
+    with listen(Address("127.0.0.1", 0)) as listener:
+        daemon = Daemon(loop, listener, clock, detail="full")
+        thread = Thread(target=daemon.run)
+        thread.start()
+        print(bound(listener).port, flush=True)
+        sys.stdin.read()
+        daemon.stop()
+        thread.join()
 
 
 def serve_prometheus_client(folder: Path) -> None:

@@ -15,6 +15,7 @@ BENCHMARKS = (
     "simulation",
     "top",
     "rules",
+    "scrape",
 )
 
 

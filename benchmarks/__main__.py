@@ -6,8 +6,18 @@ import subprocess
 import sys
 
 BENCHMARKS = (
-    *("poll", "daemon", "latency", "peer_netclass", "startup", "simulation"),
-    *("rules", "faults", "noise"),
+    "poll",
+    "daemon",
+    "latency",
+    "peer_netclass",
+    "startup",
+    "jobs",
+    "simulation",
+    "top",
+    "rules",
+    "scrape",
+    "faults",
+    "noise",
 )
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from neuron_observer.clock import Clock
+    from neuron_observer.collectors.jobs import JobReader
     from neuron_observer.collectors.kmsg import Cursor, OwnReads
     from neuron_observer.collectors.machine import MachineReader
     from neuron_observer.live import LiveReader, MonitorFeed
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.workers import Workers
 
-ALL_LANES = ("fast", "normal", "slow", "firmware", "expensive")
+ALL_LANES = ("fast", "normal", "slow", "firmware", "jobs", "expensive")
 _IDENTITY_LANES = ("slow", "firmware")  # names, serial numbers, neighbours
 _NOTIFIES = "device.health.error_events"
 DEADLINE = 10.0  # seconds that firmware registers may take
+JOBS_DEADLINE, JOBS_PATIENCE = 10.0, 0.1  # seconds that /proc may take: of a command, a daemon
 BLOCKING_DEADLINE = 60.0  # the same on drivers whose reads block
 
 
@@ -48,6 +50,8 @@ class Options(NamedTuple):
     wait_for_firmware: bool = True  # off in a daemon: an answer is taken when it is there
     only: Collection[str] | None = None  # metrics of the node, devices, cores to read; None: all
     machine: bool = True  # also EFA adapters, host figures, temperatures, our own cost
+    jobs: bool = True  # also which processes hold devices
+    job_mapping: str | None = None  # folder of a scheduler: a file a device that holds job ids
     kernel_log: bool = False  # also lines of the kernel log, as events
     kernel_cursor: Cursor | None = None  # how far that log was read before
     monitor: MonitorFeed | None = None  # where reports of neuron-monitor come from; None: off
@@ -75,6 +79,7 @@ class HostReader:
         self._known: tuple[Device, ...] | None = None  # until an identity reading may differ
         self.news: Callable[[], None] | None = None  # to be called when kernel lines have come
         self.live = self._live()
+        self.jobs = self._job_reader()
         self._look_around()
 
     def _live(self) -> LiveReader | None:
@@ -90,6 +95,14 @@ class HostReader:
             return KernelReader(host, clock, own, cursor=cursor, keep=keep, news=self.news)
 
         return LiveReader(host, clock, options.monitor, kernel if options.kernel_log else None)
+
+    def _job_reader(self) -> JobReader | None:
+        if not self.options.jobs:
+            return None
+        from neuron_observer.collectors.jobs import JobReader  # noqa: PLC0415 - a glance needs none
+
+        fenced = isinstance(self.host, DirectoryFs)
+        return JobReader(self.host, self.clock, self.options.job_mapping, fenced=fenced)
 
     def _look_around(self) -> None:
         """Read the topology and make the collectors for it."""
@@ -138,6 +151,8 @@ class HostReader:
             runs += [self._run(name, read) for name, read in self.live.readers(self._events)]
         if self.machine:
             runs += [self._run(name, read) for name, read in self.machine.readers(lanes)]
+        if self.jobs and "jobs" in lanes:
+            runs.append(self._run("jobs", self._read_jobs))
         if "slow" in lanes or ("topology", "derived", None) not in self._batches:
             self._keep([_topology_batch(self.topology, self.kept, self.clock)])
         snapshot = self._join(tuple(runs))
@@ -146,6 +161,17 @@ class HostReader:
             return snapshot
         derivations = self._deriver.batches(snapshot)
         return snapshot._replace(batches=(*snapshot.batches, *derivations))
+
+    def _read_jobs(self) -> list[Batch]:
+        if self.jobs:
+            if self._known is None:
+                self._known = self._devices(tuple(self._batches.values()))
+            monitor = self.live.monitor if self.live else None
+            patience = JOBS_DEADLINE if self.options.wait_for_firmware else JOBS_PATIENCE
+            self._events += self.jobs.poll(
+                self._known, monitor.sample if monitor else None, patience
+            )
+        return []
 
     def _read_firmware(self) -> list[Batch]:
         return self._firmware.poll(wait=None if self.options.wait_for_firmware else 0.0)
@@ -224,6 +250,8 @@ class HostReader:
             batches=batches,
             events=tuple(self._events),
             runs=runs,
+            jobs=self.jobs.jobs if self.jobs else (),
+            job_scan=self.jobs.scan if self.jobs else None,
         )
         self._events.clear()
         return snapshot

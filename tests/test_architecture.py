@@ -22,6 +22,7 @@ FLOORS = {
     "text": 1,
     "parsers": 1,
     "contract": 1,
+    "jobs": 1,
     "readings": 1,
     "sources": 2,
     "collectors": 3,
@@ -32,8 +33,9 @@ FLOORS = {
     "live": 4,
     "observer": 4,
     "oneshot": 4,
-    "sim": 3,
+    "early": 4,
     "loop": 4,
+    "sim": 3,
     "store": 4,
     "recording": 4,
     "triage": 4,
@@ -64,9 +66,14 @@ WRITERS = {"recording", "runbooks", "store", "sim"}
 # a reader reads lines on request; a timeline is played to the real reader
 SAME_FLOOR = {
     ("feed", "model"),
+    ("contract", "jobs"),
+    ("jobs", "contract"),
+    ("jobs", "parsers"),
+    ("jobs", "readings"),
     ("doctor", "observer"),
     ("observer", "live"),
     ("oneshot", "observer"),
+    ("early", "loop"),
     ("loop", "observer"),
     ("checks", "observer"),
     ("checks", "live"),
@@ -190,7 +197,9 @@ def _loaded(*arguments: str) -> set[str]:
     return set(run.stderr.splitlines())
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("devices", "--help"), ("doctor", "--help")])
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("devices", "--help"), ("doctor", "--help"), ("top", "--help")]
+)
 def test_start_up_is_light(arguments: tuple[str, ...]) -> None:
     """Help loads no screen, no table library, no numbers library and no exporter."""
     heavy = {"textual", "rich", "numpy", "prometheus_client", "yaml", "psutil"}

@@ -130,7 +130,7 @@ def test_each_lane_at_its_own_period(clock: ManualClock) -> None:
     loop.reader.poll = noting  # type: ignore[method-assign, assignment]
     ticks(loop, clock, 20.0)
     assert len(read) == 80
-    assert read[0] == read[40] == ("fast", "firmware", "normal", "slow")
+    assert read[0] == read[40] == ("fast", "firmware", "jobs", "normal", "slow")
     assert read[1] == ("fast",)
     assert read[4] == ("fast", "normal")
     assert sum("slow" in lanes for lanes in read) == 2
@@ -283,7 +283,7 @@ def test_a_reader_that_fails_as_a_whole(
     first = frame_of(loop.tick())
     assert first.snapshot.batches == ()
     assert [run.error for run in first.snapshot.runs if not run.ok] == [
-        "MemoryError: reading 4 lanes"
+        "MemoryError: reading 5 lanes"
     ]
     monkeypatch.setattr(loop.reader, "poll", whole)
     clock.advance(1.0)
@@ -307,9 +307,10 @@ def test_five_seconds_of_a_stopped_process(clock: ManualClock) -> None:
     assert inferences(frame) == Value(5, clock.monotonic())
     (event,) = frame.snapshot.events
     assert event.kind == "reads_skipped"
-    assert dict(event.fields) == {"fast": 22, "normal": 5}
+    assert dict(event.fields) == {"fast": 22, "normal": 5, "jobs": 2}
     assert "22 fast, 5 normal" in event.message
-    assert loop.schedule.skipped == {"fast": 22, "normal": 5, "slow": 0, "firmware": 0}
+    skipped = {"fast": 22, "normal": 5, "slow": 0, "firmware": 0, "jobs": 2}
+    assert loop.schedule.skipped == skipped
     assert kinds(ticks(loop, clock, 5.0)) == []
 
 

@@ -40,6 +40,11 @@ _MOST_LINES = 50_000  # of one log in one pass
 @click.option("--output", "-o", metavar="FILE", help="Where to write; .gz packs, - is stdout.")
 @click.option("--monitor", metavar="FILE", help="Lines of neuron-monitor to put in as well.")
 @click.option("--no-kernel-log", is_flag=True, help="Leave the kernel log out.")
+@click.option(
+    "--jobs",
+    is_flag=True,
+    help="Processes that hold devices too: command lines without secrets, variables of launchers.",
+)
 @click.option("--seconds", default=0.0, type=click.FloatRange(0, 86_400), show_default=True)
 @click.option("--every", default=1.0, type=click.FloatRange(0.1, 3_600), show_default=True)
 def command(
@@ -48,14 +53,15 @@ def command(
     output: str | None,
     monitor: str | None,
     no_kernel_log: bool,
+    jobs: bool,
     seconds: float,
     every: float,
 ) -> None:
     """Write every readable file of the driver, with mode, bytes and read time or error.
 
     Host names, instance and network ids in lines of text are replaced; no environment variable is
-    read. Serial numbers of chips stay: without them a fault cannot be followed. The file works as
-    --host-root of every other verb.
+    read but, with --jobs, those of launchers. Serial numbers of chips stay: without them a fault
+    cannot be followed. The file works as --host-root of every other verb.
     """
     _refuse_host_files(host_root, output)
     clock = SystemClock()
@@ -63,7 +69,7 @@ def command(
     topology = read_topology(host, look_inside=False)
     blocking = reads_can_block(parse_version(topology.driver.version))
     workers = choose_workers(host, clock, blocking)
-    capture = Capture(host, clock, workers)
+    capture = Capture(host, clock, workers, jobs=jobs)
     sources: list[tuple[str, LineSource]] = []
     if isinstance(host, LoggingHost) and not no_kernel_log:
         sources.append(("kernel", host.kernel_log()))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import resource
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from neuron_observer.sources.hostfs import HostFs
 
 ONE_SHOT_DEADLINE = 10.0  # seconds; nobody waits a minute to hear that a device does not answer
+JOB_MAPPING = "DCGM_HPC_JOB_MAPPING_DIR"  # as dcgm-exporter calls it
+ENOUGH_DESCRIPTORS = 10_000  # a trn2.48xlarge has some 8,000 files that are read again and again
 REPORT_WAIT = 11.0  # seconds; two of neuron-monitor's own periods, and a start
 
 Function = TypeVar("Function", bound="Callable[..., object]")
@@ -204,7 +208,7 @@ def _refuse_one_level_down(root: str) -> None:
         )
 
 
-def open_reader(
+def open_reader(  # noqa: PLR0913 - one an option
     host_root: str,
     config_file: str | None,
     *,
@@ -213,15 +217,26 @@ def open_reader(
     only: Collection[str] | None = None,
     kernel_log: bool = False,
     monitor: MonitorFeed | None = None,
+    whole: bool = False,
+    lasting: bool = False,
+    host: HostFs | None = None,
 ) -> HostReader:
-    """A reader of the host that the options name."""
-    host = open_host(host_root)
+    """A reader of the host that the options name, or of one that they named before.
+
+    A lasting one keeps descriptors, waits for no firmware and lives in the machine's own time;
+    `whole`: of a recording, from its first pass.
+    """
+    host = host or open_host(host_root)
     options = Options(
         thorough=thorough,
         all_devices=all_devices,
         only=only,
         machine=only is None,
-        firmware_deadline=ONE_SHOT_DEADLINE,
+        jobs=only is None,
+        job_mapping=os.environ.get(JOB_MAPPING),
+        keep=lasting and enough_descriptors(),
+        firmware_deadline=None if lasting else ONE_SHOT_DEADLINE,
+        wait_for_firmware=not lasting,
         kernel_log=kernel_log,
         monitor=monitor,
     )
@@ -232,10 +247,18 @@ def open_reader(
         options = options._replace(
             path_map=config.path_map, all_devices=all_devices or config.all_devices
         )
-    return HostReader(host, clock_of(host), options)
+    return HostReader(host, SystemClock() if lasting else clock_of(host, whole=whole), options)
 
 
-def clock_of(host: HostFs) -> Clock:
+def enough_descriptors() -> bool:
+    """Whether all files may stay open; allows itself what an administrator allows, not a shell."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return most >= ENOUGH_DESCRIPTORS
+
+
+def clock_of(host: HostFs, *, whole: bool = False) -> Clock:
     """The machine's clock; of a recording the clock of its last two passes, which never waits."""
     if isinstance(host, DirectoryFs):
         return SystemClock()
@@ -244,7 +267,7 @@ def clock_of(host: HostFs) -> Clock:
     if not isinstance(host, ListingFs):
         return SystemClock()  # a simulation goes with it
     passes, recorded_at = host.listing.passes, host.listing.recorded_at
-    while host.number + 2 < len(passes):
+    while not whole and host.number + 2 < len(passes):
         host.advance()
     wall = SystemClock().wall() if recorded_at is None else recorded_at + passes[host.number].at
     return ManualClock(wall)

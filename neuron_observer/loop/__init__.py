@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from neuron_observer.collectors import firmware, sysfs
+from neuron_observer.collectors import firmware, jobs, sysfs
 from neuron_observer.history import History
 from neuron_observer.loop.live_feed import LiveFeed
 from neuron_observer.loop.schedule import Schedule
@@ -35,6 +35,7 @@ Listener: TypeAlias = "Callable[[Frame], None]"
 PERIODS = {  # seconds; the expensive lane (pe_cntrs) is read on request only
     **{lane: sysfs.PERIODS[lane] for lane in ("fast", "normal", "slow")},
     "firmware": firmware.PERIOD,
+    "jobs": jobs.PERIOD,
 }
 SETTLE = 0.02  # seconds after a wake-up before the next: a flapping link costs little
 LONGEST_WAIT = 1.0  # seconds; a signal just before a wait is heard only after it

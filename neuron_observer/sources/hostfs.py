@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 from itertools import repeat
+from operator import itemgetter
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
@@ -110,7 +111,11 @@ class DirectoryFs:
     def entries(self, path: str) -> list[Entry]:
         """What a directory holds, sorted by name."""
         with os.scandir(self._prefix + path) as found:
-            return sorted(Entry(entry.name, _kind(entry)) for entry in found)
+            return sorted([Entry(one.name, _kind(one)) for one in found], key=itemgetter(0))
+
+    def names(self, path: str) -> list[str]:
+        """What a directory holds, unsorted, without saying what each is."""
+        return os.listdir(self._prefix + path)  # noqa: PTH208 - as readlink
 
     def readlink(self, path: str) -> str:
         """Where a link points, as written."""
@@ -126,6 +131,13 @@ class DirectoryFs:
         """Files below `base`."""
         folder = self._prefix + base
         return KeptFiles(folder, names, limits) if keep else FreshFiles(folder, names, limits)
+
+
+def names_in_folder(host: HostFs, path: str) -> list[str]:
+    """Names alone, in any order: half the cost where there are thousands, as in /proc."""
+    if isinstance(host, DirectoryFs):
+        return host.names(path)
+    return [entry.name for entry in host.entries(path)]
 
 
 def _kind(entry: os.DirEntry[str]) -> EntryKind:

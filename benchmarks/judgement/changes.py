@@ -280,11 +280,12 @@ class NoisyNode:
         return self._snapshot()
 
     def _snapshot(self) -> Snapshot:
-        for key, moves in self._moves.items():
-            batch = self._batches[key]
-            cells = batch.cells.copy()
-            for row, cell in moves.items():
-                cells[row] = cell
+        for key, batch in self._batches.items():
+            cells, moves = batch.cells, self._moves.get(key, {})
+            if moves:
+                cells = cells.copy()
+                for row, cell in moves.items():
+                    cells[row] = cell
             self._batches[key] = batch._replace(
                 cells=cells, read_at=self._now, changed=tuple(sorted(moves))
             )

@@ -1,8 +1,9 @@
 """Every simulated fault over instance types, drivers and load: is it found, where, how fast?
 
-    python -m benchmarks.faults [--full] [--case TEXT] [--processes N]
+    python -m benchmarks.faults [--chips | --full] [--case TEXT] [--processes N]
 
-Without `--full` the runs have every pair of fault, chip, driver and load. Reader, loop, history and
+The runs have every pair of fault, chip, driver and load; with `--chips` all combinations of them,
+with `--full` on every instance type, too. Reader, loop, history and
 rules are the real ones, on a simulated host under a clock that is moved by hand. What must be found
 stands in benchmarks/judgement/cases.py, what it must be like in tests/rules/faults.yaml.
 """
@@ -16,7 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from time import process_time
 from typing import TYPE_CHECKING
 
-from benchmarks.judgement.grid import full, pairwise, run
+from benchmarks.judgement.grid import every_chip, full, pairwise, run
 from benchmarks.measuring import machine
 
 if TYPE_CHECKING:
@@ -55,12 +56,14 @@ def report(results: Sequence[Result]) -> bool:
 def main() -> int:
     """1 if anything is missed, wrong, late or too much."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("--full", action="store_true", help="every combination")
+    parser.add_argument("--chips", action="store_true", help="every chip, driver and load")
+    parser.add_argument("--full", action="store_true", help="every instance type, too")
     parser.add_argument("--case", default="", help="only faults whose name holds this text")
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args()
     print(machine(), flush=True)
-    setups = [one for one in (full() if options.full else pairwise()) if options.case in one.case]
+    chosen = full() if options.full else every_chip() if options.chips else pairwise()
+    setups = [one for one in chosen if options.case in one.case]
     if options.processes > 1:
         with ProcessPoolExecutor(options.processes) as pool:
             results = list(pool.map(run, setups, chunksize=4))

@@ -30,6 +30,7 @@ class Expected(NamedTuple):
     line: bool = False  # a line of the kernel log shows it, whatever the driver can count
     grows: float = 0.0  # seconds until there is enough of it, at most
     blocking: float = 0.0  # more of them on drivers whose reads block
+    cores: int = 1  # of a device, at least, for there to be peers
     lane: str = ""  # the slowest that shows it, if not that of the table's first signal
 
 
@@ -155,11 +156,10 @@ CASES: tuple[Case, ...] = (
         "hbm_repair",
         (
             Expected("hbm-repair-failed", "device"),
-            Expected("hbm-repair-pending", "device"),
             Expected("hbm-repairable", "first", busy=True),
         ),
         {"fails_after": 0.1, "ends_job": False},
-        {"hbm-unrepairable": _ADDED_UP},
+        {"hbm-unrepairable": _ADDED_UP, "hbm-repair-pending": "its errors are counted on"},
     ),
     Case(
         "HBM unrepairable",
@@ -220,7 +220,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "firmware dead",
         "firmware_dead",
-        (Expected("device-not-answering", "device", lane="firmware"),),
+        (Expected("device-not-answering", "device", lane="firmware", blocking=60.0),),
         watch=60.0,
     ),
     Case(
@@ -309,7 +309,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "throttled core",
         "throttled_core",
-        (Expected("throttling-suspected", "core", busy=True, grows=60.0),),
+        (Expected("throttling-suspected", "core", busy=True, grows=60.0, cores=5),),
         {"pace": 0.5},
         watch=150.0,
     ),

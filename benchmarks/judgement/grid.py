@@ -122,12 +122,22 @@ def full() -> list[Setup]:
 
 def pairwise(seed: int = 0) -> list[Setup]:
     """Every pair of fault, chip, driver and load; instance types in turn, small ones preferred."""
-    by_key: dict[tuple[str, str, str, bool], list[Setup]] = {}
+    setups = _by_key()
+    chosen = covering(list(setups), seed)
+    return [_of_a_size(setups[key], number) for number, key in enumerate(chosen)]
+
+
+def every_chip() -> list[Setup]:
+    """Each fault on each chip with each driver, idle and busy, on one of its smallest types."""
+    return [_of_a_size(setups, number) for number, setups in enumerate(_by_key().values())]
+
+
+def _by_key() -> dict[tuple[str, str, str, bool], list[Setup]]:
+    found: dict[tuple[str, str, str, bool], list[Setup]] = {}
     for setup in full():
         key = (setup.case, chip_of(INSTANCES[setup.instance]), setup.driver, setup.busy)
-        by_key.setdefault(key, []).append(setup)
-    chosen = covering(list(by_key), seed)
-    return [_of_a_size(by_key[key], number) for number, key in enumerate(chosen)]
+        found.setdefault(key, []).append(setup)
+    return found
 
 
 def _of_a_size(setups: Sequence[Setup], number: int) -> Setup:
@@ -147,7 +157,7 @@ def is_live(expected: Expected, instance: Instance, driver: str) -> bool:
     if expected.line:
         return True
     live = table()[expected.id]["live"]
-    if chip_of(instance) not in live["chips"]:
+    if chip_of(instance) not in live["chips"] or instance.chip.cores < expected.cores:
         return False
     if instance.name in _NITRO_V3 and "Nitro v4" in live.get("not", ""):
         return False
@@ -194,7 +204,8 @@ def _until(expected: Expected, driver: str) -> float:
     """Seconds after the fault at which it was found and, by a second read, confirmed."""
     hold = float(table()[expected.id]["hold_s"])
     period = SLOWER.get(lane_of(expected), 1.0)
-    return hold + _growth(expected, driver) + 2 * period + 0.5
+    again = expected.blocking if DRIVERS[driver].blocks else 0.0
+    return hold + _growth(expected, driver) + 2 * period + again + 0.5
 
 
 def _growth(expected: Expected, driver: str) -> float:

@@ -27,6 +27,11 @@ ECC_METRICS = (
     "device.sram.ecc_corrected",
     "device.hbm.ecc_corrected",
 )
+_CACHED_ONES = {  # counts of the health files of 2.28 and 2.29, if all registers read ones
+    "device.health.sram_errors": 65_535,
+    "device.health.hbm_errors": 60,  # 15 a stack
+    "device.health.hbm_repairable_errors": 16_380,  # 4095 a stack
+}
 _FIGURES = ("device.power.minimum", "device.power.maximum", "device.power.mean")
 
 
@@ -59,13 +64,24 @@ def power_age(layout: Layout, cells: list[Cell], wall: float) -> list[Cell]:
 
 
 def health_cache(layout: Layout, cells: list[Cell], _wall: float) -> list[Cell]:
-    """All ten components and heartbeat 255 are one register of ones, not ten faults."""
+    """All ten components and heartbeat 255 are one register of ones, not ten faults.
+
+    So are counts that are all at their largest.
+    """
+    if all(_first(layout, cells, metric) == most for metric, most in _CACHED_ONES.items()):
+        return _fell_off(layout, cells, _CACHED_ONES)
     named = _first(layout, cells, "device.health.unhealthy_components")
     beat = _first(layout, cells, "device.health.heartbeat")
     if beat != 255 or not isinstance(named, str) or set(named.split(",")) != set(COMPONENTS):
         return cells
+    return _fell_off(
+        layout, cells, ("device.health.unhealthy_components", "device.health.heartbeat")
+    )
+
+
+def _fell_off(layout: Layout, cells: list[Cell], metrics: Iterable[str]) -> list[Cell]:
     trusted = cells.copy()
-    for row in _rows(layout, ("device.health.unhealthy_components", "device.health.heartbeat")):
+    for row in _rows(layout, metrics):
         trusted[row] = FELL_OFF
     return trusted
 

@@ -128,6 +128,28 @@ def test_other_health_is_left_alone(components: Cell, heartbeat: Cell) -> None:
     assert guarded(guards.health_cache, cells) == cells
 
 
+CACHED = (
+    "device.health.sram_errors",
+    "device.health.hbm_errors",
+    "device.health.hbm_repairable_errors",
+)
+
+
+def test_cached_counts_that_are_all_at_their_largest_are_no_errors() -> None:
+    """2.28 and 2.29 keep what the registers read: all ones of a device that fell off the bus."""
+    ones: dict[str, Cell] = dict(zip(CACHED, (65_535, 60, 16_380), strict=True))
+    assert guarded(guards.health_cache, ones) == dict.fromkeys(CACHED, FELL_OFF)
+
+
+@pytest.mark.parametrize(
+    "counts", [(65_535, 0, 0), (0, 60, 16_380), (65_535, 60, 16_379), (1, 2, 3)]
+)
+def test_cached_counts_of_errors_are_left_alone(counts: tuple[int, ...]) -> None:
+    """One that is at its largest is one that is full."""
+    cells: dict[str, Cell] = dict(zip(CACHED, counts, strict=True))
+    assert guarded(guards.health_cache, cells) == cells
+
+
 def registers(serial: Cell, version: Cell, *ecc: Cell) -> dict[str, Cell]:
     """The registers of one device, read in one round."""
     return {

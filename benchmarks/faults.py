@@ -17,13 +17,14 @@ from concurrent.futures import ProcessPoolExecutor
 from time import process_time
 from typing import TYPE_CHECKING
 
-from benchmarks.judgement.grid import every_chip, full, pairwise, run
+from benchmarks.judgement.grid import run
+from benchmarks.judgement.setups import every_chip, full, pairwise
 from benchmarks.measuring import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from benchmarks.judgement.grid import Result
+    from benchmarks.judgement.watch import Result
 
 
 def report(results: Sequence[Result]) -> bool:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from benchmarks.judgement.changes import NoisyNode
 from benchmarks.judgement.drive import Drive
-from benchmarks.judgement.grid import STANDING, shipped
+from benchmarks.judgement.grid import shipped
+from benchmarks.judgement.watch import STANDING
 from neuron_observer.loop import PERIODS
 from neuron_observer.model import Severity, Verdict
 from neuron_observer.rules.engine import Engine

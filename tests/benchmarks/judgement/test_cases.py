@@ -1,7 +1,7 @@
 """The table of cases against the simulation and the table of faults."""
 
 from benchmarks.judgement.cases import CASES, CLOCK_STEP, UNSIMULATED
-from benchmarks.judgement.grid import table
+from benchmarks.judgement.watch import table
 from neuron_observer.sim.faults import FAULTS
 
 

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.judgement import grid
+from benchmarks.judgement import grid, setups
 from benchmarks.judgement.cases import CASES
-from benchmarks.judgement.grid import LONG, Setup, chip_of, full, is_live, pairwise, run
+from benchmarks.judgement.grid import LONG, run
+from benchmarks.judgement.setups import Setup, chip_of, full, pairwise
+from benchmarks.judgement.watch import is_live
 from neuron_observer.model import Action
 from neuron_observer.sim.chips import INSTANCES
 
@@ -64,7 +66,7 @@ def test_an_alarm_that_nobody_expects_is_told(monkeypatch: pytest.MonkeyPatch) -
     nothing = tuple(
         case._replace(expects=()) if case.name == "line: scrub" else case for case in CASES
     )
-    monkeypatch.setattr(grid, "CASES", nothing)
+    monkeypatch.setattr(setups, "CASES", nothing)
     setup = next(one for one in QUICK if one.case == "line: scrub")
     assert [text.split(" on ")[0] for text in problems(setup)] == ["beside it: hbm-scrub-failed"]
 

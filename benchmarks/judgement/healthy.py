@@ -95,7 +95,7 @@ _NOISE: tuple[tuple[str, float, float, dict[str, Setting]], ...] = (
     ("throttled_core", 4, 300, {"pace": 0.8}),
     ("power_flat", 6, 60, {}),
     ("power_starved", 4, 55, {}),
-    ("hanging_read", 4, 60, {"seconds": 2.0}),
+    ("hanging_read", 4, 60, {"seconds": 0.08}),
     ("efa_retransmits", 12, 2, {"packets": 400, "timeouts": 1, "drops": 10}),
     ("memory_leak", 4, 30, {"rate": 10.0}),
     ("status_errors", 6, 0, {"counter": "failure"}),

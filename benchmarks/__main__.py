@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-BENCHMARKS = ("poll", "peer_netclass", "startup")
+BENCHMARKS = ("poll", "peer_netclass", "startup", "jobs", "simulation")
 
 
 def main() -> int:

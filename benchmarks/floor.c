@@ -4,8 +4,11 @@
  *                     them by pread from 0 and parse an unsigned number from each; print the CPU
  *                     nanoseconds of that pass, and how many numbers differ from the pass before
  *   floor once LIST   open, read and close every file of LIST; print how many there were
+ *   floor lanes LIST  read groups of files for ever, each group with its own period
  *
- * LIST is a file with one path a line.
+ * LIST is a file with one path a line. For `lanes` a line "@ MILLISECONDS keep|open FOLDER" begins
+ * a group: names below FOLDER follow, whose descriptors are kept or which are opened, read and
+ * closed relative to the folder each time.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,9 +17,19 @@
 #include <time.h>
 #include <unistd.h>
 
+struct group {
+	long long period; /* nanoseconds */
+	int keep;
+	const char *folder;
+	size_t first, last; /* of paths */
+	long long taken;
+};
+
 static char *text;
 static char **paths;
 static size_t count;
+static int *descriptors;
+static unsigned long long *values;
 
 static void load(const char *list)
 {
@@ -36,19 +49,21 @@ static void load(const char *list)
 		}
 		paths[count++] = line;
 	}
+	values = calloc(count, sizeof *values);
+	descriptors = malloc(count * sizeof *descriptors);
 }
 
-static long long cpu(void)
+static long long now(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	clock_gettime(clock, &now);
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-static int open_or_die(const char *path)
+static int open_or_die(int folder, const char *path)
 {
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	int descriptor = openat(folder, path, O_RDONLY | O_CLOEXEC);
 
 	if (descriptor < 0) {
 		perror(path);
@@ -57,41 +72,43 @@ static int open_or_die(const char *path)
 	return descriptor;
 }
 
-static size_t pass(const int *descriptors, unsigned long long *values)
+static int parse(size_t i, int descriptor)
+{
+	char buffer[4097];
+	ssize_t length = pread(descriptor, buffer, sizeof buffer - 1, 0);
+	unsigned long long value, before = values[i];
+
+	if (length < 0) {
+		perror(paths[i]);
+		exit(2);
+	}
+	buffer[length] = 0;
+	value = strtoull(buffer, NULL, 10);
+	values[i] = value;
+	return value != before;
+}
+
+static size_t pass(size_t first, size_t last)
 {
 	size_t changed = 0;
-	char buffer[65];
 
-	for (size_t i = 0; i < count; i++) {
-		ssize_t length = pread(descriptors[i], buffer, 64, 0);
-		unsigned long long value;
-
-		if (length < 0) {
-			perror(paths[i]);
-			exit(2);
-		}
-		buffer[length] = 0;
-		value = strtoull(buffer, NULL, 10);
-		changed += value != values[i];
-		values[i] = value;
-	}
+	for (size_t i = first; i < last; i++)
+		changed += parse(i, descriptors[i]);
 	return changed;
 }
 
 static void keep(void)
 {
-	unsigned long long *values = calloc(count, sizeof *values);
-	int *descriptors = malloc(count * sizeof *descriptors);
 	char line[16];
 
 	for (size_t i = 0; i < count; i++)
-		descriptors[i] = open_or_die(paths[i]);
-	pass(descriptors, values);
+		descriptors[i] = open_or_die(AT_FDCWD, paths[i]);
+	pass(0, count);
 	while (fgets(line, sizeof line, stdin)) {
-		long long begin = cpu();
-		size_t changed = pass(descriptors, values);
+		long long begin = now(CLOCK_PROCESS_CPUTIME_ID);
+		size_t changed = pass(0, count);
 
-		printf("%lld %zu\n", cpu() - begin, changed);
+		printf("%lld %zu\n", now(CLOCK_PROCESS_CPUTIME_ID) - begin, changed);
 		fflush(stdout);
 	}
 }
@@ -101,7 +118,7 @@ static void once(void)
 	char buffer[4097];
 
 	for (size_t i = 0; i < count; i++) {
-		int descriptor = open_or_die(paths[i]);
+		int descriptor = open_or_die(AT_FDCWD, paths[i]);
 
 		if (read(descriptor, buffer, sizeof buffer) < 0) {
 			perror(paths[i]);
@@ -112,6 +129,78 @@ static void once(void)
 	printf("%zu\n", count);
 }
 
+static void read_group(struct group *group)
+{
+	int folder;
+
+	if (group->keep) {
+		pass(group->first, group->last);
+		return;
+	}
+	folder = open_or_die(AT_FDCWD, group->folder);
+	for (size_t i = group->first; i < group->last; i++) {
+		int descriptor = open_or_die(folder, paths[i]);
+
+		parse(i, descriptor);
+		close(descriptor);
+	}
+	close(folder);
+}
+
+static size_t find_groups(struct group *groups)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		char way[5], *folder;
+		long milliseconds;
+		int folder_at;
+
+		if (paths[i][0] != '@')
+			continue;
+		if (sscanf(paths[i], "@ %ld %4s %n", &milliseconds, way, &folder_at) != 2)
+			exit(2);
+		folder = paths[i] + folder_at;
+		if (found)
+			groups[found - 1].last = i;
+		groups[found++] = (struct group){ milliseconds * 1000000LL, !strcmp(way, "keep"),
+						  folder, i + 1, count, -1 };
+	}
+	for (size_t g = 0; g < found; g++) {
+		int folder = open_or_die(AT_FDCWD, groups[g].folder);
+
+		for (size_t i = groups[g].first; groups[g].keep && i < groups[g].last; i++)
+			descriptors[i] = open_or_die(folder, paths[i]);
+		close(folder);
+	}
+	return found;
+}
+
+static void lanes(void)
+{
+	struct group *groups = calloc(count, sizeof *groups);
+	size_t found = find_groups(groups);
+	long long begin = now(CLOCK_MONOTONIC);
+
+	for (;;) {
+		long long elapsed = now(CLOCK_MONOTONIC) - begin, next = begin + (1LL << 62);
+		struct timespec until;
+
+		for (size_t g = 0; g < found; g++) {
+			long long point = elapsed / groups[g].period;
+
+			if (point > groups[g].taken) {
+				read_group(&groups[g]);
+				groups[g].taken = point;
+			}
+			point = begin + (point + 1) * groups[g].period;
+			next = point < next ? point : next;
+		}
+		until = (struct timespec){ next / 1000000000LL, next % 1000000000LL };
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 3)
@@ -119,6 +208,8 @@ int main(int argc, char **argv)
 	load(argv[2]);
 	if (!strcmp(argv[1], "keep"))
 		keep();
+	else if (!strcmp(argv[1], "lanes"))
+		lanes();
 	else
 		once();
 	return 0;

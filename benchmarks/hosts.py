@@ -116,3 +116,9 @@ def bind(attributes: Sequence[Path], files: Sequence[Path]) -> None:
     """Lay each attribute over a file, which then reads as the attribute does."""
     for attribute, file in zip(attributes, files, strict=True):
         _call("mount", os.fsencode(attribute), os.fsencode(file), None, _MS_BIND, None)
+
+
+def bind_folder(folder: Path, where: Path) -> None:
+    """Lay a directory with all that is mounted below it over a new one."""
+    where.mkdir(parents=True, exist_ok=True)
+    _call("mount", os.fsencode(folder), os.fsencode(where), None, _MS_BIND | _MS_REC, None)

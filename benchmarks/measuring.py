@@ -97,3 +97,10 @@ def judge(goal: Goal, pairs: Sequence[Pair], unit: str, note: str = "") -> bool:
     spread = f"{len(pairs)} pairs, quartiles {low:.3f}, {high:.3f}"
     print(f"    ours {ours:.4g} {unit}, theirs {theirs:.4g} {unit}, {spread}{note}")
     return met
+
+
+def within(name: str, figure: float, most: float, unit: str) -> bool:
+    """Print a figure that may not be exceeded; whether it is not."""
+    met = figure <= most
+    print(f"{name}: {figure:.3g} {unit}, goal {most:.3g}: {'met' if met else 'MISSED'}")
+    return met

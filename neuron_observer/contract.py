@@ -1,4 +1,4 @@
-"""The documents that others build on: findings/1 and snapshot/1 (docs/architecture.md §8).
+"""The documents that others build on: findings/1, snapshot/1, jobs/1 (docs/architecture.md §8).
 
 A field may be added, never renamed or removed within a major schema number.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from neuron_observer.jobs.impact import impact
 from neuron_observer.model import NODE, Missing, Place
 
 if TYPE_CHECKING:
@@ -25,12 +26,16 @@ if TYPE_CHECKING:
         Frame,
         Gap,
         Health,
+        Job,
+        JobScan,
+        Rank,
         Snapshot,
         Verdict,
     )
 
 FINDINGS_SCHEMA = "neuron-observer/findings/1"
 SNAPSHOT_SCHEMA = "neuron-observer/snapshot/1"
+JOBS_SCHEMA = "neuron-observer/jobs/1"
 
 EXIT_CODES = {"healthy": 0, "degraded": 1, "unhealthy": 2, "unknown": 3}
 
@@ -222,11 +227,62 @@ def snapshot_document(frame: Frame, *, sources: bool = False) -> dict[str, Any]:
             }
             for place in sorted((p for p in readings if p.label), key=_by_label)
         ],
+        "jobs": [job(one) for one in snapshot.jobs],
+        "job_scan": _scan(snapshot.job_scan),
         "events": [_event(event) for event in snapshot.events],
         "runs": [
             {"collector": run.collector, "ok": run.ok, "seconds": run.seconds, "error": run.error}
             for run in snapshot.runs
         ],
         "health": health(frame.health),
-        "findings": [finding(item) for item in frame.findings],
+        "findings": [
+            {**finding(item), "impact": _impact(item, snapshot)} for item in frame.findings
+        ],
+    }
+
+
+def _impact(of: Finding, snapshot: Snapshot) -> str | None:
+    """Which job and ranks it hits; null where jobs are not known."""
+    return None if snapshot.job_scan is None else impact(of.entity, snapshot.jobs)
+
+
+def _rank(of: Rank) -> dict[str, Any]:
+    """A process of a job: all that is known of it; null is unknown."""
+    process = of.process._asdict()
+    process["pod"] = of.process.pod._asdict() if of.process.pod else None
+    return {
+        "rank": of.rank,
+        "local_rank": of.local_rank,
+        "cores": of.cores._asdict(),
+        "process": process,
+    }
+
+
+def job(of: Job) -> dict[str, Any]:
+    """JOB: its fields as in the model, times in RFC 3339, ranks with their cores."""
+    return {
+        **of._asdict(),
+        "ranks": [_rank(rank) for rank in of.ranks],
+        "started": instant(of.started),
+    }
+
+
+def _scan(of: JobScan | None) -> dict[str, Any] | None:
+    """What the job map rests on; null where nobody could look."""
+    if of is None:
+        return None
+    return {**of._asdict(), "mapped": {str(device): list(ids) for device, ids in of.mapped}}
+
+
+def jobs_document(snapshot: Snapshot) -> dict[str, Any]:
+    """The whole document that `jobs --format json` prints.
+
+    `scan` null: nobody could look for jobs, so an empty list says nothing.
+    """
+    return {
+        "schema": JOBS_SCHEMA,
+        "at": instant(snapshot.at),
+        "host_root": snapshot.host_root,
+        "jobs": [job(one) for one in snapshot.jobs],
+        "scan": _scan(snapshot.job_scan),
     }

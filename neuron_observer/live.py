@@ -18,7 +18,7 @@ from neuron_observer.model import NODE, Batch, Missing, Place, Why
 from neuron_observer.rules.matcher import Matcher
 from neuron_observer.rules.patterns import load
 from neuron_observer.sources.child import Children
-from neuron_observer.sources.hostfs import DirectoryFs
+from neuron_observer.sources.hostfs import LoggingHost
 from neuron_observer.sources.kernel import open_kernel_log
 from neuron_observer.sources.listing import ListingFs
 from neuron_observer.sources.pump import PumpedLines
@@ -139,7 +139,7 @@ class KernelReader:
         self._host, self._clock = host, clock
         self.classifier = LineClassifier()
         self._source: LineSource = _kernel_source(host, self.classifier.matcher, pump=keep)
-        live = isinstance(host, DirectoryFs)  # a recording's lines are of another clock
+        live = not isinstance(host, ListingFs)  # a recording's lines are of another clock
         self._collector = KernelLogCollector(
             self._source,
             LookBack(self._boot_id, self._boot_time, cursor),
@@ -209,6 +209,8 @@ def _unreadable(name: str, error: str) -> Missing:
 def _kernel_source(host: HostFs, matcher: Matcher, *, pump: bool) -> LineSource:
     if isinstance(host, ListingFs):
         return ListedLines(host, "kernel")
+    if isinstance(host, LoggingHost):
+        return host.kernel_log()
     source = open_kernel_log(host.root)
     return PumpedLines(source, wanted=matcher.holds) if pump else source
 

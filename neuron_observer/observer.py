@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.collectors.batching import GONE
 from neuron_observer.collectors.firmware import FirmwareCollector
-from neuron_observer.collectors.identity import identify, outline
+from neuron_observer.collectors.identity import Bearings, identify
 from neuron_observer.collectors.node import NodeCollector
 from neuron_observer.collectors.plan import Plan, reads_can_block
 from neuron_observer.collectors.sysfs import SysfsCollector, plan_devices
 from neuron_observer.collectors.topology import Topology, read_topology
-from neuron_observer.derive import derive, falls, make_batch, only_rose
+from neuron_observer.derive import Deriver, falls, make_batch, only_rose
 from neuron_observer.model import NODE, Event, Missing, Place, Run, Snapshot, Why
 from neuron_observer.readings import ABSENT, columns, find
 from neuron_observer.sources.choice import choose_workers
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from neuron_observer.clock import Clock
+    from neuron_observer.collectors.jobs import JobReader
     from neuron_observer.collectors.kmsg import Cursor, OwnReads
     from neuron_observer.collectors.machine import MachineReader
     from neuron_observer.live import LiveReader, MonitorFeed
@@ -30,9 +31,11 @@ if TYPE_CHECKING:
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.workers import Workers
 
-ALL_LANES = ("fast", "normal", "slow", "firmware", "expensive")
+ALL_LANES = ("fast", "normal", "slow", "firmware", "jobs", "expensive")
 _IDENTITY_LANES = ("slow", "firmware")  # names, serial numbers, neighbours
+_NOTIFIES = "device.health.error_events"
 DEADLINE = 10.0  # seconds that firmware registers may take
+JOBS_DEADLINE, JOBS_PATIENCE = 10.0, 0.1  # seconds that /proc may take: of a command, a daemon
 BLOCKING_DEADLINE = 60.0  # the same on drivers whose reads block
 
 
@@ -47,6 +50,8 @@ class Options(NamedTuple):
     wait_for_firmware: bool = True  # off in a daemon: an answer is taken when it is there
     only: Collection[str] | None = None  # metrics of the node, devices, cores to read; None: all
     machine: bool = True  # also EFA adapters, host figures, temperatures, our own cost
+    jobs: bool = True  # also which processes hold devices
+    job_mapping: str | None = None  # folder of a scheduler: a file a device that holds job ids
     kernel_log: bool = False  # also lines of the kernel log, as events
     kernel_cursor: Cursor | None = None  # how far that log was read before
     monitor: MonitorFeed | None = None  # where reports of neuron-monitor come from; None: off
@@ -68,10 +73,12 @@ class HostReader:
         self._make_workers = workers or choose_workers
         self._batches: dict[tuple[str, str, int | None], Batch] = {}
         self._events: list[Event] = []
-        self._previous: Snapshot | None = None
+        self._deriver = Deriver()
+        self._polled = False
         self._gone = False  # a file that was read is no longer there
         self._known: tuple[Device, ...] | None = None  # until an identity reading may differ
         self.live = self._live()
+        self.jobs = self._job_reader()
         self._look_around()
 
     def _live(self) -> LiveReader | None:
@@ -86,6 +93,14 @@ class HostReader:
             return KernelReader(host, clock, own, cursor=options.kernel_cursor, keep=options.keep)
 
         return LiveReader(host, clock, options.monitor, kernel if options.kernel_log else None)
+
+    def _job_reader(self) -> JobReader | None:
+        if not self.options.jobs:
+            return None
+        from neuron_observer.collectors.jobs import JobReader  # noqa: PLC0415 - a glance needs none
+
+        fenced = isinstance(self.host, DirectoryFs)
+        return JobReader(self.host, self.clock, self.options.job_mapping, fenced=fenced)
 
     def _look_around(self) -> None:
         """Read the topology and make the collectors for it."""
@@ -110,8 +125,7 @@ class HostReader:
             deadline=options.firmware_deadline or (BLOCKING_DEADLINE if blocking else DEADLINE),
         )
         self.machine = self._machine() if options.machine else None
-        self._identity = _identity(self.topology)
-        self._places = outline(self.topology)
+        self._bearings = Bearings(host, self.topology, all_devices=options.all_devices)
 
     def _machine(self) -> MachineReader:
         from neuron_observer.collectors.machine import MachineReader  # noqa: PLC0415 - a glance needs none
@@ -120,7 +134,7 @@ class HostReader:
 
     def poll(self, lanes: Collection[str] = ALL_LANES, *, derived: bool = True) -> Snapshot:
         """Read the lanes that are due; the other lanes keep their last batches."""
-        if self._gone or ("slow" in lanes and self._previous):
+        if self._gone or ("slow" in lanes and self._polled):
             lanes = self._notice_reload(lanes)
         begin = self.clock.monotonic()
         runs = [
@@ -130,21 +144,44 @@ class HostReader:
         if "firmware" in lanes or not self.options.wait_for_firmware:
             runs.append(self._run("firmware", self._read_firmware))
         if self.live:
-            if "firmware" in lanes or "expensive" in lanes:
+            if self._firmware.reading or "expensive" in lanes:
                 self.live.note_reads(begin, self._firmware.reading_since)
             runs += [self._run(name, read) for name, read in self.live.readers(self._events)]
         if self.machine:
             runs += [self._run(name, read) for name, read in self.machine.readers(lanes)]
+        if self.jobs and "jobs" in lanes:
+            runs.append(self._run("jobs", self._read_jobs))
         if "slow" in lanes or ("topology", "derived", None) not in self._batches:
             self._keep([_topology_batch(self.topology, self.kept, self.clock)])
         snapshot = self._join(tuple(runs))
-        previous, self._previous = self._previous, snapshot
+        self._polled = True
         if not derived:
             return snapshot
-        return snapshot._replace(batches=(*snapshot.batches, derive(previous, snapshot)))
+        derivations = self._deriver.batches(snapshot)
+        return snapshot._replace(batches=(*snapshot.batches, *derivations))
+
+    def _read_jobs(self) -> list[Batch]:
+        if self.jobs:
+            devices = self._devices(tuple(self._batches.values()))
+            monitor = self.live.monitor if self.live else None
+            patience = JOBS_DEADLINE if self.options.wait_for_firmware else JOBS_PATIENCE
+            self._events += self.jobs.poll(devices, monitor.sample if monitor else None, patience)
+        return []
 
     def _read_firmware(self) -> list[Batch]:
         return self._firmware.poll(wait=None if self.options.wait_for_firmware else 0.0)
+
+    @property
+    def pollable(self) -> tuple[str, ...]:
+        """Files of which the kernel tells when they change, by path below the root."""
+        if not isinstance(self.host, DirectoryFs):
+            return ()
+        return tuple(
+            f"{device.path}/{path}"
+            for device, lanes in self.plans.values()
+            for path, targets in (lanes["fast"].targets.items() if "fast" in lanes else ())
+            if any(target.spec.id == _NOTIFIES for target in targets)
+        )
 
     @property
     def kept(self) -> int:
@@ -172,6 +209,7 @@ class HostReader:
                 self._note_falls(before, batch)
                 self._gone |= _lost_a_file(before, batch)
             self._batches[key] = batch
+            self._deriver.take(batch)
             if batch.lane in _IDENTITY_LANES:
                 self._known = None
 
@@ -207,6 +245,8 @@ class HostReader:
             batches=batches,
             events=tuple(self._events),
             runs=runs,
+            jobs=self.jobs.jobs if self.jobs else (),
+            job_scan=self.jobs.scan if self.jobs else None,
         )
         self._events.clear()
         return snapshot
@@ -228,24 +268,19 @@ class HostReader:
         Then nothing that was read before counts any more, so all ordinary lanes are due. A file
         that is merely gone is tried again where it was.
         """
-        self._gone = False
-        now = read_topology(self.host, thorough=False, all_devices=self.options.all_devices)
-        before, after = self._identity, _identity(now)
-        new_places = outline(now) - self._places
-        if before == after and not new_places:
+        lost, self._gone = self._gone, False
+        departure = self._bearings.departure(lost=lost)
+        if departure is None:
             return lanes
-        kind = "devices_changed" if before[2] != after[2] else "files_moved"
-        kind = "driver_reloaded" if before[:2] != after[:2] else kind
-        message = f"driver {before[0]} {before[1]}, devices {_listed(before[2])}"
-        message += f" → driver {after[0]} {after[1]}, devices {_listed(after[2])}"
-        if kind == "files_moved":
-            message = f"{len(new_places)} files at new places, e.g. {min(new_places)}"
+        kind, message = departure
         self._events.append(Event(kind, NODE, self.clock.wall(), message))
         self._release()
         self._batches.clear()
+        self._deriver = Deriver()
         self._known = None
+        places = self._bearings.places
         self._look_around()
-        self._places |= outline(now)
+        self._bearings.places |= places
         return {*lanes, "fast", "normal", "slow", "firmware"}
 
     def close(self) -> None:
@@ -268,15 +303,6 @@ def _lost_a_file(before: Batch, now: Batch) -> bool:
     return any(
         now.cells[row] in GONE and not isinstance(before.cells[row], Missing) for row in now.changed
     )
-
-
-def _identity(topology: Topology) -> tuple[str | None, str, tuple[int, ...]]:
-    devices = tuple(device.number for device in topology.devices)
-    return topology.driver.version, topology.driver.state, devices
-
-
-def _listed(devices: tuple[int, ...]) -> str:
-    return ",".join(map(str, devices)) or "none"
 
 
 def _topology_batch(topology: Topology, kept: int, clock: Clock) -> Batch:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from neuron_observer.observer import HostReader
 
 ONE_SHOT_GAP = 0.3  # seconds between the two reads
+_MOVING = ("fast", "normal", "jobs", "expensive")
 
 
 def read_once(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> Snapshot:
@@ -25,8 +26,8 @@ def read_once(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> Snapsho
     """
     first = reader.poll(lanes, derived=False)
     if not _let_time_pass(reader):
-        return first._replace(batches=(*first.batches, derive(None, first)))
-    second = reader.poll([lane for lane in lanes if lane in ("fast", "normal", "expensive")])
+        return first._replace(batches=(*first.batches, *derive(None, first)))
+    second = reader.poll([lane for lane in lanes if lane in _MOVING])
     broken = tuple(run for run in first.runs if not run.ok)
     return second._replace(events=first.events + second.events, runs=broken + second.runs)
 

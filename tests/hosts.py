@@ -37,3 +37,10 @@ def without(host: ListingFs, *prefixes: str) -> ListingFs:
         if not any(path == p or path.startswith(f"{p}/") for p in prefixes)
     }
     return ListingFs(Listing({}, [Pass(nodes=nodes)]), host.root)
+
+
+def overlay(*hosts: ListingFs) -> ListingFs:
+    """One host that shows what several show, the later ones' passes after the first's first."""
+    merged = Pass(nodes={p: n for host in hosts for p, n in host.listing.passes[0].nodes.items()})
+    later = [one for host in hosts for one in host.listing.passes[1:]]
+    return ListingFs(Listing(hosts[0].listing.header, [merged, *later]), hosts[0].root)

@@ -22,6 +22,7 @@ FLOORS = {
     "text": 1,
     "parsers": 1,
     "contract": 1,
+    "jobs": 1,
     "readings": 1,
     "sources": 2,
     "collectors": 3,
@@ -32,6 +33,8 @@ FLOORS = {
     "live": 4,
     "observer": 4,
     "oneshot": 4,
+    "loop": 4,
+    "sim": 3,
     "store": 4,
     "recording": 4,
     "triage": 4,
@@ -57,12 +60,18 @@ THIRD_PARTY = {
 }
 # parts that may write files, each inside its own directory or where its user says
 WRITERS = {"recording", "runbooks", "store", "sim"}
-# a feed gives frames and a report is about a reader (types only); a reader reads lines on request
+# a feed gives frames, a report is about a reader and a loop ticks one (types only);
+# a reader reads lines on request
 SAME_FLOOR = {
     ("feed", "model"),
+    ("contract", "jobs"),
+    ("jobs", "contract"),
+    ("jobs", "parsers"),
+    ("jobs", "readings"),
     ("doctor", "observer"),
     ("observer", "live"),
     ("oneshot", "observer"),
+    ("loop", "observer"),
 }
 TOP = 5  # the top floor may import everything
 # a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request
@@ -122,6 +131,19 @@ def test_third_party_stays_in_its_part(path: Path) -> None:
             assert _part(path) in THIRD_PARTY[library], f"{path.name} imports {library}"
         else:
             assert library in sys.stdlib_module_names or library == "neuron_observer", name
+
+
+# what a simulation may know of ours: never what reads it, else both agree by construction
+SIMULATION_KNOWS = {"sim", "model", "clock", "errors", "sources"}
+
+
+@pytest.mark.parametrize(
+    "path", sorted((PACKAGE / "sim").rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE))
+)
+def test_simulation_knows_nothing_of_its_readers(path: Path) -> None:
+    """Not the catalogue, not the parsers: it is written from the driver's side."""
+    ours = [name.split(".") for name in _imports(path) if name.startswith("neuron_observer.")]
+    assert {pieces[1] for pieces in ours} <= SIMULATION_KNOWS
 
 
 def _calls(path: Path) -> list[ast.Call]:

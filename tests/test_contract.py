@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -36,6 +37,13 @@ from neuron_observer.model import (
     Verdict,
     Why,
 )
+from neuron_observer.observer import HostReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from neuron_observer.clock import ManualClock
+    from neuron_observer.sources.listing import ListingFs
 
 AT = 1_796_032_800.123  # 2026-11-30T10:00:00.123Z
 ENTITY = Entity("device", node="ip-10-0-0-1", device=3, serial="1af488531d73e1a4")
@@ -272,7 +280,7 @@ def test_the_snapshot_document() -> None:
             },
         ],
         "health": contract.health(health),
-        "findings": [FINDING_DOCUMENT],
+        "findings": [{**FINDING_DOCUMENT, "impact": None}],  # nobody looked for jobs
     }
     assert {name: document[name] for name in expected} == expected
 
@@ -360,3 +368,36 @@ def test_an_instant_keeps_its_milliseconds(milliseconds: int) -> None:
     text = contract.instant(milliseconds / 1000)
     assert text is not None
     assert (int(text[20:23]) - milliseconds) % 1000 in {0, 999}
+
+
+def test_a_snapshot_holds_its_jobs(tree: Callable[[str], ListingFs], clock: ManualClock) -> None:
+    """The same rows as in the document of jobs, and what they rest on."""
+    snapshot = HostReader(tree("proc/pods"), clock).poll(("jobs",))
+    whole = contract.snapshot_document(Frame(snapshot, (), Health(Verdict.UNKNOWN, "")))
+    alone = contract.jobs_document(snapshot)
+    assert json.loads(json.dumps(whole["jobs"])) == json.loads(json.dumps(alone["jobs"]))
+    assert len(alone["jobs"]) == 3
+    assert whole["job_scan"] == alone["scan"]
+    pod = alone["jobs"][0]["ranks"][0]["process"]["pod"]
+    assert pod["name"] == "llama-worker-0"
+    assert alone["jobs"][0]["started"].endswith("Z")
+
+
+def test_a_finding_of_a_snapshot_says_whom_it_hits(
+    tree: Callable[[str], ListingFs], clock: ManualClock
+) -> None:
+    """The job and its ranks; null where nobody could look for jobs."""
+    snapshot = HostReader(tree("proc/pods"), clock).poll(("jobs",))
+    found = Finding(
+        "sram",
+        Entity("device", device=5),
+        Severity.CRITICAL,
+        Confidence.CONFIRMED,
+        Action.NONE,
+        "x",
+    )
+    frame = Frame(snapshot, (found,), Health(Verdict.UNKNOWN, ""))
+    (document,) = contract.snapshot_document(frame)["findings"]
+    assert document["impact"] == f"job {snapshot.jobs[0].id} (training, train.py): rank 0 of 2"
+    unknown = frame._replace(snapshot=snapshot._replace(jobs=(), job_scan=None))
+    assert contract.snapshot_document(unknown)["findings"][0]["impact"] is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +16,7 @@ from neuron_observer.sources.faulty import Fault, FaultyFs
 from neuron_observer.sources.hostfs import DirectoryFs
 from neuron_observer.sources.listing import Listing, ListingFs, Node, Pass
 from neuron_observer.sources.workers import DirectWorkers, ThreadWorkers
-from tests.hosts import DEVICE, host_of, without
+from tests.hosts import DEVICE, host_of, overlay, without
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -310,3 +311,44 @@ def test_devices_without_a_gap_but_one_less(
         assert isinstance(found, Value)
         numbers[metric] = found.value
     assert list(numbers.values()) == [15, 16, 16]
+
+
+def test_jobs_come_with_their_own_lane(
+    tree: Callable[[str], ListingFs], clock: ManualClock
+) -> None:
+    """Read when due, kept in between, with the cores of the devices that were found."""
+    host = overlay(tree("trn2.3xlarge-2.30.2-busy"), tree("proc/torchrun"))
+    reader = HostReader(host, clock)
+    assert reader.poll(("fast",)).job_scan is None
+    snapshot = reader.poll(("slow", "firmware", "jobs"))
+    assert {job.kind for job in snapshot.jobs} == {"training", "leftover", "monitor"}
+    training = next(job for job in snapshot.jobs if job.kind == "training")
+    assert [rank.cores.numbers for rank in training.ranks] == [(0,), (1,), (2,), (3,)]
+    assert {event.kind for event in snapshot.events} == {"job_found"}
+    assert reader.poll(("fast",)).jobs == snapshot.jobs
+    assert reader.poll(("fast",)).events == ()
+
+
+def test_jobs_that_cannot_be_read_cost_only_themselves(
+    tree: Callable[[str], ListingFs], clock: ManualClock
+) -> None:
+    """The run says why, the jobs are not known, and all else is read."""
+    whole = overlay(tree("trn2.3xlarge-2.30.2-busy"), tree("proc/torchrun"))
+    host = FaultyFs(whole)
+    reader = HostReader(host, clock)
+    reader.poll()
+    host.faults["proc"] = Fault(error=errno.EIO)
+    snapshot = reader.poll()
+    runs = {run.collector: run for run in snapshot.runs}
+    assert not runs["jobs"].ok
+    assert "Input/output error" in runs["jobs"].error
+    assert (snapshot.jobs, snapshot.job_scan) == ((), None)
+    assert runs["sysfs"].ok
+
+
+def test_jobs_can_be_left_out(tree: Callable[[str], ListingFs], clock: ManualClock) -> None:
+    """A glance at the devices looks at no process."""
+    reader = HostReader(tree("proc/torchrun"), clock, Options(jobs=False))
+    snapshot = reader.poll()
+    assert (snapshot.jobs, snapshot.job_scan) == ((), None)
+    assert "jobs" not in {run.collector for run in snapshot.runs}

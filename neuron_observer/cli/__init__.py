@@ -13,8 +13,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "capture": ("neuron_observer.cli.capture", "Write what this host shows into one file."),
     "devices": ("neuron_observer.cli.devices", "The devices at a glance."),
     "doctor": ("neuron_observer.cli.doctor", "Say what cannot be read here, why, and the remedy."),
+    "job": ("neuron_observer.cli.job", "`job report`: what a job had of its machine."),
+    "jobs": ("neuron_observer.cli.jobs", "Who uses the devices: jobs, ranks, cores."),
     "metrics": ("neuron_observer.cli.metrics", "The catalogue, and what this host provides."),
     "rules": ("neuron_observer.cli.rules", "The rules: list them, or test them on timelines."),
+    "simulate": ("neuron_observer.cli.simulate", "Write a simulated host, and keep it moving."),
     "snapshot": ("neuron_observer.cli.snapshot", "Everything that can be read of this host, once."),
     "stragglers": (
         "neuron_observer.cli.stragglers",

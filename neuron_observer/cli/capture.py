@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from neuron_observer.catalogue.chips import parse_version
-from neuron_observer.cli.options import open_host
+from neuron_observer.cli.options import open_host, simulation_options
 from neuron_observer.clock import SystemClock
 from neuron_observer.collectors.plan import reads_can_block
 from neuron_observer.collectors.topology import read_topology
@@ -16,7 +16,7 @@ from neuron_observer.contract import instant
 from neuron_observer.errors import InputError, UsageError
 from neuron_observer.recording import Capture, write_rows
 from neuron_observer.sources.choice import choose_workers
-from neuron_observer.sources.hostfs import DirectoryFs
+from neuron_observer.sources.hostfs import DirectoryFs, LoggingHost
 from neuron_observer.sources.kernel import open_kernel_log
 from neuron_observer.sources.lines import FileLines
 
@@ -29,6 +29,7 @@ _MOST_LINES = 50_000  # of one log in one pass
 
 
 @click.command()
+@simulation_options
 @click.option(
     "--host-root",
     default="/",
@@ -39,6 +40,11 @@ _MOST_LINES = 50_000  # of one log in one pass
 @click.option("--output", "-o", metavar="FILE", help="Where to write; .gz packs, - is stdout.")
 @click.option("--monitor", metavar="FILE", help="Lines of neuron-monitor to put in as well.")
 @click.option("--no-kernel-log", is_flag=True, help="Leave the kernel log out.")
+@click.option(
+    "--jobs",
+    is_flag=True,
+    help="Processes that hold devices too: command lines without secrets, variables of launchers.",
+)
 @click.option("--seconds", default=0.0, type=click.FloatRange(0, 86_400), show_default=True)
 @click.option("--every", default=1.0, type=click.FloatRange(0.1, 3_600), show_default=True)
 def command(
@@ -47,14 +53,15 @@ def command(
     output: str | None,
     monitor: str | None,
     no_kernel_log: bool,
+    jobs: bool,
     seconds: float,
     every: float,
 ) -> None:
     """Write every readable file of the driver, with mode, bytes and read time or error.
 
     Host names, instance and network ids in lines of text are replaced; no environment variable is
-    read. Serial numbers of chips stay: without them a fault cannot be followed. The file works as
-    --host-root of every other verb.
+    read but, with --jobs, those of launchers. Serial numbers of chips stay: without them a fault
+    cannot be followed. The file works as --host-root of every other verb.
     """
     _refuse_host_files(host_root, output)
     clock = SystemClock()
@@ -62,9 +69,11 @@ def command(
     topology = read_topology(host, look_inside=False)
     blocking = reads_can_block(parse_version(topology.driver.version))
     workers = choose_workers(host, clock, blocking)
-    capture = Capture(host, clock, workers)
+    capture = Capture(host, clock, workers, jobs=jobs)
     sources: list[tuple[str, LineSource]] = []
-    if isinstance(host, DirectoryFs) and not no_kernel_log:
+    if isinstance(host, LoggingHost) and not no_kernel_log:
+        sources.append(("kernel", host.kernel_log()))
+    elif isinstance(host, DirectoryFs) and not no_kernel_log:
         sources += _kernel_log(host_root)
     if monitor:
         sources.append(("monitor", _monitor(monitor)))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
 
 from neuron_observer.clock import ManualClock, SystemClock
-from neuron_observer.errors import InputError
+from neuron_observer.errors import InputError, UsageError
 from neuron_observer.observer import HostReader, Options
 from neuron_observer.sources.hostfs import DirectoryFs
 
@@ -20,13 +20,96 @@ if TYPE_CHECKING:
     from neuron_observer.sources.hostfs import HostFs
 
 ONE_SHOT_DEADLINE = 10.0  # seconds; nobody waits a minute to hear that a device does not answer
+JOB_MAPPING = "DCGM_HPC_JOB_MAPPING_DIR"  # as dcgm-exporter calls it
 REPORT_WAIT = 11.0  # seconds; two of neuron-monitor's own periods, and a start
 
 Function = TypeVar("Function", bound="Callable[..., object]")
 
 
+class Simulated(NamedTuple):
+    """What `--simulate`, `--instance` and `--driver` ask for."""
+
+    scenario: str
+    instance: str | None
+    driver: str | None
+
+
+def simulation_options(function: Function) -> Function:
+    """`--simulate`, `--instance` and `--driver`: kept in the context, where `open_host` finds them.
+
+    So a verb has them without knowing of them.
+    """
+    for option in (
+        click.option(
+            "--driver",
+            "simulated_driver",
+            metavar="VERSION",
+            expose_value=False,
+            callback=_remember,
+            help="Driver of the simulated host: 2.24.7, 2.28 or 2.30.2.",
+        ),
+        click.option(
+            "--instance",
+            "simulated_instance",
+            metavar="TYPE",
+            expose_value=False,
+            callback=_remember,
+            help="Instance type of the simulated host, e.g. trn1.32xlarge.",
+        ),
+        click.option(
+            "--simulate",
+            "simulated_scenario",
+            metavar="[SCENARIO]",
+            is_flag=False,
+            flag_value="healthy",
+            expose_value=False,
+            callback=_remember,
+            help="Read a simulated host instead: a scenario's name or file, healthy by default;"
+            " NAME@SECONDS begins so far into it. `simulate --list` names them.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def _remember(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        context.meta[f"neuron_observer.{parameter.name}"] = value
+
+
+def simulation_asked() -> Simulated | None:
+    """What the running command was asked to simulate; None: it reads a real host."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return None
+    scenario, instance, driver = (
+        context.meta.get(f"neuron_observer.simulated_{name}")
+        for name in ("scenario", "instance", "driver")
+    )
+    if scenario is None:
+        if instance or driver:
+            raise UsageError("--instance and --driver belong to --simulate", remedy="Add it.")
+        return None
+    if context.get_parameter_source("host_root") is click.core.ParameterSource.COMMANDLINE:
+        raise UsageError("--simulate and --host-root name two hosts", remedy="Leave one out.")
+    return Simulated(scenario, instance, driver)
+
+
+def _simulated_host(asked: Simulated) -> HostFs:
+    from neuron_observer.sim.play import simulate  # noqa: PLC0415 - costs yaml
+    from neuron_observer.sim.scenario import load  # noqa: PLC0415 - the same
+
+    name, begin = asked.scenario, None
+    stem, at, seconds = name.rpartition("@")
+    if at and seconds.replace(".", "", 1).isdecimal():
+        name, begin = stem, float(seconds)
+    scenario = load(name, instance=asked.instance, driver=asked.driver)
+    return simulate(scenario, SystemClock(), begin=begin)
+
+
 def host_options(function: Function) -> Function:
-    """`--host-root`, `--config` and `--all-devices`."""
+    """`--host-root`, `--config`, `--all-devices` and those of a simulation."""
+    function = simulation_options(function)
     for option in (
         click.option(
             "--all-devices",
@@ -95,7 +178,10 @@ def wait_for_report(reader: HostReader) -> None:
 
 
 def open_host(root: str) -> HostFs:
-    """A directory as it is, a file as a capture or listing."""
+    """A directory as it is, a file as a capture or listing; a simulation where one is asked for."""
+    asked = simulation_asked()
+    if asked:
+        return _simulated_host(asked)
     if os.path.isdir(root):  # noqa: PTH112 - pathlib is a tenth of what starting costs
         _refuse_one_level_down(root)
         return DirectoryFs(root)
@@ -119,7 +205,7 @@ def _refuse_one_level_down(root: str) -> None:
         )
 
 
-def open_reader(
+def open_reader(  # noqa: PLR0913 - one an option
     host_root: str,
     config_file: str | None,
     *,
@@ -128,14 +214,17 @@ def open_reader(
     only: Collection[str] | None = None,
     kernel_log: bool = False,
     monitor: MonitorFeed | None = None,
+    whole: bool = False,
 ) -> HostReader:
-    """A reader of the host that the options name."""
+    """A reader of the host that the options name; `whole`: of a recording, from its first pass."""
     host = open_host(host_root)
     options = Options(
         thorough=thorough,
         all_devices=all_devices,
         only=only,
         machine=only is None,
+        jobs=only is None,
+        job_mapping=os.environ.get(JOB_MAPPING),
         firmware_deadline=ONE_SHOT_DEADLINE,
         kernel_log=kernel_log,
         monitor=monitor,
@@ -147,19 +236,19 @@ def open_reader(
         options = options._replace(
             path_map=config.path_map, all_devices=all_devices or config.all_devices
         )
-    return HostReader(host, clock_of(host), options)
+    return HostReader(host, clock_of(host, whole=whole), options)
 
 
-def clock_of(host: HostFs) -> Clock:
+def clock_of(host: HostFs, *, whole: bool = False) -> Clock:
     """The machine's clock; of a recording the clock of its last two passes, which never waits."""
     if isinstance(host, DirectoryFs):
         return SystemClock()
     from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
 
-    wall = SystemClock().wall()
-    if isinstance(host, ListingFs):
-        passes, recorded_at = host.listing.passes, host.listing.recorded_at
-        while host.number + 2 < len(passes):
-            host.advance()
-        wall = wall if recorded_at is None else recorded_at + passes[host.number].at
+    if not isinstance(host, ListingFs):
+        return SystemClock()  # a simulation goes with it
+    passes, recorded_at = host.listing.passes, host.listing.recorded_at
+    while not whole and host.number + 2 < len(passes):
+        host.advance()
+    wall = SystemClock().wall() if recorded_at is None else recorded_at + passes[host.number].at
     return ManualClock(wall)

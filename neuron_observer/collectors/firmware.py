@@ -31,6 +31,7 @@ SLOW_READ = 0.1  # seconds; a healthy register takes microseconds
 BLOCKED_READ = 0.9  # seconds; a blocking driver retries for whole seconds before it prints 0
 _SECONDS = METRICS["device.firmware.read_seconds"]
 _ANSWERING = METRICS["device.firmware.answering"]
+STANDING = (_SECONDS.id, _ANSWERING.id)  # true of a device until it is asked again
 _PENDING = Missing(Why.NOT_YET, "not read yet")
 _IN_RESET = Missing(Why.NOT_YET, "the device is being reset")
 
@@ -67,6 +68,7 @@ class FirmwareCollector:
         self._requests: dict[int, Request] = {}
         self._states: dict[int, _State] = {}
         self._reset_files: dict[int, str] = {}
+        self.reading = False  # whether a register was read during the last poll
         for index, (device, plan) in plans.items():
             found = device.tree.found.get((None, "reset"), [])
             if len(found) == 1:
@@ -90,6 +92,7 @@ class FirmwareCollector:
         A one-shot waits until the deadline. With `wait` 0 nothing waits: a read stays owed over
         polls, and is late once its deadline has passed.
         """
+        self.reading = any(state.owed for state in self._states.values())
         batches = self._gathered(0.0)
         now = self._clock.monotonic()
         for index, state in self._states.items():
@@ -100,6 +103,7 @@ class FirmwareCollector:
                 batches.append(self._batches[index].missing(_IN_RESET, now))
             elif self._workers.submit(index, self._requests[index]):
                 state.owed, state.asked_at, state.due_at = True, now, now + self._deadline
+                self.reading = True
         batches += self._gathered(self._deadline if wait is None else wait)
         now = self._clock.monotonic()
         late = [i for i, state in self._states.items() if state.owed and state.due_at <= now]

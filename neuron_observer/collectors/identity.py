@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from neuron_observer.collectors.topology import read_topology
 from neuron_observer.model import Core, Device, Place
 
 if TYPE_CHECKING:
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
 
     from neuron_observer.collectors.topology import Topology
     from neuron_observer.model import Cell
+    from neuron_observer.sources.hostfs import HostFs
+
+_GLANCES = 6  # of so many looks one is a closer one
 
 
 def missing_indexes(topology: Topology) -> tuple[int, ...] | None:
@@ -73,3 +77,62 @@ def neighbours(text: str | None) -> tuple[int, ...] | None:
         return None
     fields = [field.strip() for field in text.split(",")] if text.strip() else []
     return tuple(int(field) for field in fields) if all(map(str.isdecimal, fields)) else None
+
+
+class Bearings:
+    """What a host looked like when its files were planned, to be held against what it is now."""
+
+    def __init__(self, host: HostFs, topology: Topology, *, all_devices: bool) -> None:
+        self._host = host
+        self._all_devices = all_devices
+        self._identity = _identity(topology)
+        self._marks = _marks(host, topology)
+        self.places = outline(topology)
+        self._glances = 0
+
+    def departure(self, *, lost: bool) -> tuple[str, str] | None:
+        """What is another now, as kind and message of an event; None if nothing is.
+
+        A glance at the devices' directories does unless a file was lost, and five times out of six.
+        """
+        if not lost and self._as_before():
+            return None
+        now = read_topology(self._host, thorough=False, all_devices=self._all_devices)
+        before, after, places = self._identity, _identity(now), outline(now)
+        new = places - self.places
+        if before == after and not new:
+            return None
+        self.places = places
+        if before == after:
+            return "files_moved", f"{len(new)} files at new places, e.g. {min(new)}"
+        kind = "driver_reloaded" if before[:2] != after[:2] else "devices_changed"
+        message = f"driver {before[0]} {before[1]}, devices {_listed(before[2])}"
+        message += f" → driver {after[0]} {after[1]}, devices {_listed(after[2])}"
+        return kind, message
+
+    def _as_before(self) -> bool:
+        self._glances += 1
+        if self._marks is None or self._glances % _GLANCES == 0:
+            return False
+        now = read_topology(self._host, all_devices=self._all_devices, look_inside=False)
+        return _identity(now) == self._identity and _marks(self._host, now) == self._marks
+
+
+def _identity(topology: Topology) -> tuple[str | None, str, tuple[int, ...]]:
+    devices = tuple(device.number for device in topology.devices)
+    return topology.driver.version, topology.driver.state, devices
+
+
+def _marks(host: HostFs, topology: Topology) -> tuple[tuple[int, int], ...] | None:
+    """Which directories the devices' are: one made anew has another number or time."""
+    try:
+        status = [host.lstat(device.path) for device in topology.devices]
+    except OSError:
+        return None
+    if not all(one.st_ino for one in status):  # a host that numbers no files
+        return None
+    return tuple((one.st_ino, one.st_ctime_ns) for one in status)
+
+
+def _listed(devices: tuple[int, ...]) -> str:
+    return ",".join(map(str, devices)) or "none"

@@ -10,7 +10,7 @@ from neuron_observer.collectors.own import OwnCollector
 from neuron_observer.collectors.thermal import ThermalCollector
 from neuron_observer.model import Missing, Why
 from neuron_observer.sources.background import Background
-from neuron_observer.sources.hostfs import DirectoryFs
+from neuron_observer.sources.hostfs import DirectoryFs, LoggingHost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -31,7 +31,8 @@ class MachineReader:
         self.efa = EfaCollector(host, clock, topology.functions, keep=keep)
         self.host = HostCollector(host, clock, keep=keep)
         self.thermal = ThermalCollector(host, clock, topology)
-        self._own = OwnCollector(clock) if isinstance(host, DirectoryFs) else None
+        live = isinstance(host, (DirectoryFs, LoggingHost))  # a recording is of another program
+        self._own = OwnCollector(clock) if live else None
         self._background: Background[list[Batch]] | None = (
             Background("efa") if isinstance(host, DirectoryFs) else None
         )

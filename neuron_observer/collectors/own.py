@@ -5,6 +5,7 @@ psutil asks about our own process, so the figures are true whatever root the hos
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuron_observer.catalogue.host import OWN_METRICS
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
     from neuron_observer.clock import Clock
     from neuron_observer.model import Batch, Cell
+
+
+# Its size is the number of open files since Linux 6.2, and 0 before; listing thousands takes 4 ms.
+_DESCRIPTORS = Path("/proc/self/fd")
 
 
 class OwnCollector:
@@ -48,7 +53,7 @@ class OwnCollector:
                     times.user + times.children_user,
                     times.system + times.children_system,
                     self._process.memory_info().rss,
-                    self._process.num_fds(),
+                    _DESCRIPTORS.stat().st_size or self._process.num_fds(),
                     self._process.num_threads(),
                 ]
         except (self._error, OSError) as error:

@@ -19,6 +19,7 @@ from neuron_observer.collectors.batching import CPU_STAT_BYTES
 from neuron_observer.contract import instant
 from neuron_observer.errors import InputError
 from neuron_observer.recording.leaves import leaves
+from neuron_observer.recording.processes import ProcessRows
 from neuron_observer.recording.scrub import Scrubber
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT
 from neuron_observer.sources.listing import encode
@@ -48,11 +49,13 @@ class Seen(NamedTuple):
 class Capture:
     """A capture in the making: passes over the host, each adding what changed."""
 
-    def __init__(self, host: HostFs, clock: Clock, workers: Workers) -> None:
+    def __init__(self, host: HostFs, clock: Clock, workers: Workers, *, jobs: bool = False) -> None:
+        """With `jobs` also the processes that hold devices."""
         self._host, self._clock, self._workers = host, clock, workers
         self._begin = clock.monotonic()
         self._last: dict[str, str] = {}
         self.scrub = Scrubber(host)
+        self._processes = ProcessRows(host, clock, self.scrub) if jobs else None
         self.files = 0
         self.unreadable = 0
 
@@ -66,10 +69,13 @@ class Capture:
         yield f"#at {self._since() if self._last else 0.0:.3f}"
         groups = list(leaves(self._host).values())
         seen = self._read([[leaf.path for leaf in group if not leaf.target] for group in groups])
-        gone = self._last.keys() - _there(groups, seen)
+        processes = self._processes.rows() if self._processes else {}
+        gone = self._last.keys() - _there(groups, seen) - processes.keys()
         for group in groups:
             for leaf in group:
                 yield from self._rows(leaf, seen.get(leaf.path))
+        for path, row in processes.items():
+            yield from self._changed(path, row)
         for path in sorted(gone):
             del self._last[path]
             yield f"#error {_json([path, '0000', 'ENOENT'])}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from neuron_observer.sources.hostfs import DirectoryFs
+from neuron_observer.clock import SystemClock
+from neuron_observer.sources.hostfs import DirectoryFs, LoggingHost
 from neuron_observer.sources.workers import DirectWorkers, ThreadWorkers
 
 if TYPE_CHECKING:
@@ -14,9 +15,13 @@ if TYPE_CHECKING:
 
 
 def choose_workers(host: HostFs, clock: Clock, blocking: bool) -> Workers:  # noqa: FBT001 - a port
-    """Threads, a helper process where reads block, or nothing of the kind for a listing."""
+    """Threads, a helper process where reads block, or nothing of the kind for a listing.
+
+    A simulation's reads may wait as well, but in a way that ends with the process.
+    """
     if not isinstance(host, DirectoryFs):
-        return DirectWorkers(host, clock)
+        waits = isinstance(host, LoggingHost) and isinstance(clock, SystemClock)
+        return ThreadWorkers(host, clock) if waits else DirectWorkers(host, clock)
     if not blocking:
         return ThreadWorkers(host, clock)
     from neuron_observer.sources.helper import HelperWorkers  # noqa: PLC0415 - costs subprocess

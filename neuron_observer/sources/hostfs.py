@@ -1,7 +1,7 @@
 """The host's files, read-only. Paths are relative to the root: `sys/devices/…`, `proc/stat`.
 
 Any write to a Neuron counter file clears it and a write to `reset` resets the chip, so this port
-has no way to write: descriptors are opened O_RDONLY in one place, `_open`.
+has no way to write: descriptors are opened O_RDONLY in one place, `open_read_only`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ import errno
 import os
 import stat
 from itertools import repeat
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+from operator import itemgetter
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from neuron_observer.sources.lines import LineSource
 
 DEFAULT_LIMIT = 4096 + 1  # a sysfs file is at most one page; one byte more tells a longer one
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
@@ -75,6 +78,15 @@ class HostFs(Protocol):
         ...
 
 
+@runtime_checkable
+class LoggingHost(Protocol):
+    """A host in memory that lives by the machine's clock and has its own kernel log: simulated."""
+
+    def kernel_log(self) -> LineSource:
+        """Records as /dev/kmsg gives them, from the oldest on."""
+        ...
+
+
 def resolve_link(path: str, target: str) -> str:
     """Where a link at `path` leads, by its text alone; never above the root."""
     joined = target if target.startswith("/") else f"{os.path.dirname(path)}/{target}"  # noqa: PTH120 - text, no file
@@ -90,7 +102,7 @@ class DirectoryFs:
 
     def read(self, path: str, limit: int = DEFAULT_LIMIT) -> bytes:
         """At most `limit` bytes from the start of a file, in one read."""
-        descriptor = _open(self._prefix + path)
+        descriptor = open_read_only(self._prefix + path)
         try:
             return os.read(descriptor, limit)
         finally:
@@ -99,7 +111,11 @@ class DirectoryFs:
     def entries(self, path: str) -> list[Entry]:
         """What a directory holds, sorted by name."""
         with os.scandir(self._prefix + path) as found:
-            return sorted(Entry(entry.name, _kind(entry)) for entry in found)
+            return sorted([Entry(one.name, _kind(one)) for one in found], key=itemgetter(0))
+
+    def names(self, path: str) -> list[str]:
+        """What a directory holds, unsorted, without saying what each is."""
+        return os.listdir(self._prefix + path)  # noqa: PTH208 - as readlink
 
     def readlink(self, path: str) -> str:
         """Where a link points, as written."""
@@ -117,6 +133,13 @@ class DirectoryFs:
         return KeptFiles(folder, names, limits) if keep else FreshFiles(folder, names, limits)
 
 
+def names_in_folder(host: HostFs, path: str) -> list[str]:
+    """Names alone, in any order: half the cost where there are thousands, as in /proc."""
+    if isinstance(host, DirectoryFs):
+        return host.names(path)
+    return [entry.name for entry in host.entries(path)]
+
+
 def _kind(entry: os.DirEntry[str]) -> EntryKind:
     if entry.is_symlink():
         return "link"
@@ -125,7 +148,8 @@ def _kind(entry: os.DirEntry[str]) -> EntryKind:
     return "file" if entry.is_file(follow_symlinks=False) else "other"
 
 
-def _open(path: str, folder: int | None = None) -> int:
+def open_read_only(path: str, folder: int | None = None) -> int:
+    """A descriptor that can only read, follows no link and never blocks in open."""
     return os.open(path, _FLAGS, dir_fd=folder)
 
 
@@ -226,7 +250,7 @@ class KeptFiles:
     def _try(self, number: int) -> Content:
         try:
             if self._descriptors[number] < 0:
-                self._descriptors[number] = _open(self._paths[number])
+                self._descriptors[number] = open_read_only(self._paths[number])
                 self._broken.discard(number)
             return os.pread(self._descriptors[number], self._limits[number], 0)
         except OSError as error:

@@ -1,7 +1,8 @@
 """A host tree in one file: listings and captures, read back as a host root.
 
 A listing has one line a file: kind, path below /sys, content, separated by tabs. Kind is the octal
-mode of a regular file, `l` for a link (content is its target) or `d` for an empty directory;
+mode of a file, `l` for a link (content is its target) or `d` for an empty directory; the mode of
+a device node holds its type (`020666`), and its content is `MAJOR:MINOR`;
 content is a JSON string. Lines that begin with `#` are comments; a capture keeps in them what a
 plain listing has no place for (see `CAPTURE` below), so every capture is also a listing.
 """
@@ -158,7 +159,17 @@ def _node(kind: str, content: Any) -> Node:
         return Node("link", 0o777, target=text)
     if not kind.isdecimal():
         raise ValueError(f"{kind!r:.40} is no mode")
-    return Node("file", int(kind, 8), text.encode("utf-8", "surrogateescape"))
+    mode = int(kind, 8)
+    return Node(
+        "other" if stat.S_IFMT(mode) else "file", mode, text.encode("utf-8", "surrogateescape")
+    )
+
+
+def _special(node: Node) -> os.stat_result:
+    """A device node: its mode holds its type, its content is `MAJOR:MINOR`."""
+    major, _, minor = node.content.partition(b":")
+    numbers = int(major), int(minor)
+    return os.stat_result((node.mode, 0, 0, 1, 0, 0, 0, 0, 0, 0), {"st_rdev": os.makedev(*numbers)})
 
 
 class ListingFs:
@@ -241,7 +252,8 @@ class ListingFs:
     def entries(self, path: str) -> list[Entry]:
         """What a directory holds, sorted by name."""
         if path not in self._folders:
-            number = errno.ENOTDIR if path in self._nodes else errno.ENOENT
+            node = self._nodes.get(path)
+            number = (node.error or errno.ENOTDIR) if node else errno.ENOENT
             raise OSError(number, os.strerror(number), path)
         return sorted(Entry(name, kind) for name, kind in self._folders[path].items())
 
@@ -258,6 +270,8 @@ class ListingFs:
             mode = stat.S_IFDIR | 0o755
         else:
             node = self._find(path)
+            if node.kind == "other":
+                return _special(node)
             mode = node.mode | (stat.S_IFLNK if node.kind == "link" else stat.S_IFREG)
         return os.stat_result((mode, 0, 0, 1, 0, 0, 0, 0, 0, 0))
 

@@ -17,8 +17,10 @@ from neuron_observer.sources.hostfs import (
     Entry,
     KeptFiles,
     is_character_device,
+    names_in_folder,
     resolve_link,
 )
+from tests.hosts import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -435,3 +437,13 @@ def test_a_poll_changes_nothing(opened: Callable[..., FileSet], folder: Path, ke
     files.close()
     after = {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in folder.iterdir()}
     assert after == before
+
+
+def test_names_alone(tmp_path: Path) -> None:
+    """The names that `entries` gives, of a directory and of any other host."""
+    for name in ("b", "a", "c"):
+        (tmp_path / "x" / name).mkdir(parents=True)
+    assert sorted(names_in_folder(DirectoryFs(str(tmp_path)), "x")) == ["a", "b", "c"]
+    assert names_in_folder(host_of({"x/a": b"", "x/b": b""}), "x") == ["a", "b"]
+    with pytest.raises(FileNotFoundError):
+        names_in_folder(DirectoryFs(str(tmp_path)), "y")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gzip
 import json
+import os
 import stat
 from typing import TYPE_CHECKING
 
@@ -321,3 +322,19 @@ def test_any_file_is_a_listing_or_an_error(tmp_path: Path, raw: bytes) -> None:
         assert str(file) in error.message  # noqa: PT017 - either outcome is right
     else:
         assert any(one.nodes for one in listing.passes)
+
+
+def test_a_device_node(tmp_path: Path) -> None:
+    """Its mode holds its type, its content the numbers."""
+    host = host_of(tmp_path, '#host ["dev/neuron0", "020666", "240:5"]\n')
+    status = host.lstat("dev/neuron0")
+    assert stat.S_ISCHR(status.st_mode)
+    assert (os.major(status.st_rdev), os.minor(status.st_rdev)) == (240, 5)
+    assert host.entries("dev") == [Entry("neuron0", "other")]
+
+
+def test_a_folder_that_may_not_be_listed(tmp_path: Path) -> None:
+    """The error of the path is the error of listing it."""
+    host = host_of(tmp_path, '#error ["proc/77/fd", "0500", "EACCES"]\n')
+    with pytest.raises(PermissionError):
+        host.entries("proc/77/fd")

@@ -2,81 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuron_observer.catalogue import METRICS
-from neuron_observer.derive import (
-    Change,
-    Delta,
-    Fall,
-    changes,
-    delta,
-    derive,
-    falls,
-    make_batch,
-    only_rose,
-)
-from neuron_observer.model import (
-    Cell,
-    Core,
-    Device,
-    Driver,
-    Missing,
-    Place,
-    Reading,
-    Snapshot,
-    Value,
-    Why,
-)
+from neuron_observer.derive import Deriver, derive, make_batch
+from neuron_observer.model import Cell, Missing, Place, Reading, Value, Why
 from neuron_observer.readings import reading
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from tests.derive.snapshots import CORES, DENIED, SPACE, WALL, Cells, pe, snapshot
 
 GIB = 1 << 30
-WALL = 1_788_000_030.0
-CORES = (Place(0, 0), Place(0, 1))
-FLOPS = METRICS["core.flops"]
-PLAIN = METRICS["core.inferences"]
-DENIED = Missing(Why.DENIED, "EACCES")
-GONE = Missing(Why.FAILED, "the file is gone")
-SPACE = 1 << 64
-
-Cells: TypeAlias = "Mapping[str, Cell | tuple[Cell, ...]]"
-
-
-def snapshot(
-    at: float,
-    cells: Cells,
-    *,
-    driver: str | None = "2.30.2.0",
-    name: str | None = "Trainium2",
-) -> Snapshot:
-    """One device with two cores; a core's metric has a cell for both or a pair of them."""
-    rows: dict[str, list[tuple[Place, Cell]]] = {}
-    for metric, cell in cells.items():
-        if metric.startswith("device."):
-            assert not (isinstance(cell, tuple) and not isinstance(cell, Missing))
-            rows[metric] = [(Place(0), cell)]
-        else:
-            plain = isinstance(cell, Missing) or not isinstance(cell, tuple)
-            pair = (cell, cell) if plain else cell
-            rows[metric] = list(zip(CORES, pair, strict=True))  # type: ignore[arg-type]
-    batch = make_batch("sysfs", rows, at)._replace(device=0)
-    device = Device(0, name, "NDv3", "s", "s", cores=(Core(0, 0), Core(0, 1)))
-    return Snapshot(
-        at=WALL + at,
-        monotonic=at,
-        host_root="/",
-        instance_type=None,
-        driver=Driver(driver, "live"),
-        devices=(device,),
-        batches=(batch,),
-    )
 
 
 def derived(
@@ -91,7 +28,7 @@ def derived(
     """One derived reading from two reads that are some seconds apart."""
     first = None if before is None else snapshot(100.0, before, driver=driver)
     second = snapshot(100.0 + seconds, now, driver=driver)
-    return reading([derive(first, second)], metric, place)
+    return reading(derive(first, second), metric, place)
 
 
 def value(of: Reading) -> float | str:
@@ -104,105 +41,6 @@ def why(of: Reading) -> Why:
     """The reason of a reading that must have none."""
     assert isinstance(of, Missing), of
     return of.why
-
-
-# deltas
-
-STEPS = st.lists(
-    st.tuples(st.booleans(), st.integers(0, 10**12)),  # reset before it?, increase after it
-    min_size=1,
-    max_size=8,
-)
-
-
-@given(st.integers(0, 2**63), st.lists(STEPS, max_size=6))
-def test_an_increase_never_exceeds_the_truth(
-    start: int, intervals: list[list[tuple[bool, int]]]
-) -> None:
-    """However often a counter is reset between two reads, what is counted truly happened."""
-    counter = start
-    for steps in intervals:
-        before, truth, was_reset = counter, 0, False
-        for reset, increase in steps:
-            counter = (0 if reset else counter) + increase
-            truth += increase
-            was_reset = was_reset or reset
-        found = delta(PLAIN, before, counter, 1.0)
-        assert 0 <= found.increase <= truth
-        if not was_reset:
-            assert found == Delta(truth)
-
-
-@given(
-    st.integers(0, SPACE - 1),
-    st.lists(st.integers(0, 10**16), min_size=1, max_size=5),
-)
-def test_a_wrap_is_counted_exactly(start: int, increases: list[int]) -> None:
-    """A counter of operations passes 2⁶⁴ within a busy week; that is no reset."""
-    counter = start
-    for increase in increases:
-        before, counter = counter, (counter + increase) % SPACE
-        assert delta(FLOPS, before, counter, 1.0) == Delta(increase)
-
-
-@given(st.integers(1, SPACE - 10**16 - 1), st.integers(0, 10**15))
-def test_a_reset_far_from_the_wrap_is_a_reset(before: int, now: int) -> None:
-    """To wrap from there it would have had to count faster than any core can."""
-    if now < before and now + SPACE - before > 10**16:
-        assert delta(FLOPS, before, now, 1.0) == Delta(now, was_reset=True)
-
-
-def test_what_was_counted_since_a_reset_counts() -> None:
-    """E43: on a fall the new value is the increase since the reset, not a negative rate."""
-    assert delta(PLAIN, 1000, 7, 1.0) == Delta(7, was_reset=True)
-    assert delta(PLAIN, 1000, 0, 1.0) == Delta(0, was_reset=True)
-    assert delta(PLAIN, 1000, 1000, 1.0) == Delta(0)
-
-
-# changes over batch times
-
-
-def test_a_change_is_over_the_batches_own_times() -> None:
-    """`at` labels the snapshot; a wall clock that jumps makes no rate."""
-    first, second = snapshot(10.0, {"core.inferences": 5}), snapshot(12.5, {"core.inferences": 55})
-    second = second._replace(at=first.at - 3600, monotonic=99.0)
-    found = changes(first.batches, second.batches, "core.inferences").get(CORES[0], NOT_READ)
-    assert found == Change(Delta(50), 2.5, 55)
-
-
-NOT_READ = Missing(Why.UNSUPPORTED, "not read")
-
-
-@pytest.mark.parametrize("gap", [0.0, -1.0])
-def test_no_time_no_rate(gap: float) -> None:
-    """A batch that was not read again gives no rate, and nothing is divided by 0."""
-    first, second = (
-        snapshot(10.0, {"core.inferences": 5}),
-        snapshot(10.0 + gap, {"core.inferences": 9}),
-    )
-    found = changes(first.batches, second.batches, "core.inferences").get(CORES[0], NOT_READ)
-    assert isinstance(found, Missing)
-    assert found.why is Why.NOT_YET
-
-
-@pytest.mark.parametrize(
-    ("before", "now", "reason"),
-    [
-        ({"core.inferences": 5}, {"core.inferences": DENIED}, Why.DENIED),
-        ({"core.inferences": DENIED}, {"core.inferences": 5}, Why.NOT_YET),
-        ({"core.flops": 5}, {"core.inferences": 5}, Why.NOT_YET),
-        ({"core.inferences": 5}, {"core.flops": 5}, Why.UNSUPPORTED),
-        ({"core.inferences": 5}, {"core.inferences": "x"}, Why.NOT_YET),
-    ],
-)
-def test_a_missing_read_gives_no_change(
-    before: dict[str, Cell], now: dict[str, Cell], reason: Why
-) -> None:
-    """The present reason counts; a value for the first time needs a second one."""
-    first, second = snapshot(10.0, before), snapshot(12.0, now)
-    found = changes(first.batches, second.batches, "core.inferences").get(CORES[0], NOT_READ)
-    assert isinstance(found, Missing)
-    assert found.why is reason
 
 
 # rates of a core
@@ -327,16 +165,6 @@ def test_more_busy_time_than_time_is_no_utilization() -> None:
 # PE array
 
 
-def pe(matmul: int, weights: int, idle: int) -> dict[str, Cell]:
-    """Four row groups with the same cycles."""
-    names = {"matmul": matmul, "weight_load": weights, "idle": idle}
-    return {
-        f"core.pe_array.row_group{group}.{name}_cycles": cycles
-        for group in range(4)
-        for name, cycles in names.items()
-    }
-
-
 @pytest.mark.parametrize("driver", ["2.30.2.0", "2.24.7.0", None])
 def test_the_share_of_multiplying_cycles(driver: str | None) -> None:
     """Hardware counters: live on every driver."""
@@ -415,14 +243,14 @@ def test_the_mean_of_the_cores() -> None:
 )
 def test_capacities(name: str, gib: int) -> None:
     """2 x 16, 4 x 24, 4 x 36 GiB; inf1 has 8."""
-    found = reading([derive(None, snapshot(1.0, {}, name=name))], "device.hbm.capacity", Place(0))
+    found = reading(derive(None, snapshot(1.0, {}, name=name)), "device.hbm.capacity", Place(0))
     assert value(found) == gib * GIB
 
 
 @pytest.mark.parametrize("name", [None, "Trainium9"])
 def test_the_capacity_of_an_unknown_chip_is_unknown(name: str | None) -> None:
     """Nothing is guessed from a name."""
-    found = reading([derive(None, snapshot(1.0, {}, name=name))], "device.hbm.capacity", Place(0))
+    found = reading(derive(None, snapshot(1.0, {}, name=name)), "device.hbm.capacity", Place(0))
     assert why(found) is Why.UNSUPPORTED
 
 
@@ -431,7 +259,7 @@ def test_the_age_of_the_power_figures(age: int) -> None:
     """Wall clock now less the minute that the figures are of."""
     now = {"device.power.epoch": int(WALL) + 100 - age}
     first = snapshot(100.0, now)
-    found = reading([derive(None, first)], "device.power.age", Place(0))
+    found = reading(derive(None, first), "device.power.age", Place(0))
     assert value(found) == pytest.approx(age, abs=1e-3)
 
 
@@ -458,7 +286,7 @@ def test_any_cells_derive(
 ) -> None:
     """Nothing that files can hold makes deriving fail or gives a negative rate."""
     first, second = snapshot(1.0, before, driver=driver), snapshot(2.0, now, driver=driver)
-    for batch in (derive(first, second), derive(None, second)):
+    for batch in (*derive(first, second), *derive(None, second)):
         for metric, column in batch.layout.columns.items():
             for cell in batch.cells[column.start : column.start + len(column.places)]:
                 if isinstance(cell, Missing):
@@ -468,65 +296,75 @@ def test_any_cells_derive(
                     assert cell >= 0
 
 
-# falls
+# made anew only when something was read
 
 
-def fallen(before: Cells, now: Cells, *, seconds: float = 1.0) -> list[Fall]:
-    """Which counters fell between two reads of one batch, every row of it changed."""
-    first = snapshot(1.0, before).batches[0]
-    second = snapshot(1.0 + seconds, now).batches[0]
-    second = second._replace(layout=first.layout, changed=tuple(range(len(second.cells))))
-    return list(falls(first, second))
+def test_rates_stay_until_the_counters_are_read_again() -> None:
+    """Between two reads of its counters a device's batch is the same object."""
+    deriver = Deriver()
+    first, second = snapshot(100.0, RUNNING), snapshot(102.0, LATER)
+    deriver.take(first.batches[0])
+    assert why(reading(deriver.batches(first), "core.utilization", CORES[0])) is Why.NOT_YET
+    deriver.take(second.batches[0])
+    made = deriver.batches(second)
+    deriver.take(second.batches[0])  # the same read, seen once more
+    again = deriver.batches(second._replace(monotonic=102.25))
+    assert again[0] is made[0]
+    assert value(reading(again, "core.utilization", CORES[0])) == 0.75
+    assert again[0].read_at == second.batches[0].read_at
 
 
-def test_a_counter_that_fell_is_told() -> None:
-    """With where, before and now; counters that rose, stood still or are missing are not."""
-    before: Cells = {"core.inferences": (5, 5), "core.flops": 7, "core.model_loads": 3}
-    now: Cells = {"core.inferences": (4, 9), "core.flops": 7, "core.model_loads": DENIED}
-    assert fallen(before, now) == [Fall("core.inferences", CORES[0], 5, 4)]
+def test_the_rows_that_changed_are_told() -> None:
+    """The layout stays the same object, and exactly the rows that differ are named."""
+    deriver = Deriver()
+    made = []
+    for number, cells in enumerate((RUNNING, LATER, LATER, LATER)):
+        now = snapshot(100.0 + 2 * number, cells)
+        deriver.take(now.batches[0])
+        made.append(deriver.batches(now)[0])
+    assert made[1].layout is made[2].layout is made[3].layout
+    for before, after in pairwise(made[1:]):
+        differing = [row for row, cell in enumerate(after.cells) if cell != before.cells[row]]
+        assert list(after.changed) == differing
+    assert made[2].changed
+    assert not made[3].changed
 
 
-def test_a_wrap_and_a_carry_are_no_falls() -> None:
-    """A counter of operations beyond 2⁶⁴, and cycles read at a carry, were cleared by nobody."""
-    before = {"core.flops": SPACE - 5, **pe(2**40, 2**40, 2**40)}
-    now = {"core.flops": 10**9, **pe(2**40 + 5, 2**40 - 2**32 + 5, 2**40 + 5)}
-    assert fallen(before, now) == []
+def test_a_core_whose_file_is_read_elsewhere() -> None:
+    """One core's counter in a batch of its own, as of one whose file is ambiguous."""
+    place = CORES[1]
+    batches = []
+    for at, cells in ((100.0, RUNNING), (102.0, LATER)):
+        whole = snapshot(at, cells).batches[0]
+        rows = {
+            metric: [(CORES[0], whole.cells[whole.layout.rows[metric, CORES[0]]])]
+            for metric in RUNNING
+        }
+        other = make_batch("sysfs", {"core.time_in_use": [(place, DENIED)]}, at)
+        one = make_batch("sysfs", rows, at)
+        batches.append((one._replace(device=0, lane="normal"), other._replace(device=0)))
+    before, now = (
+        snapshot(at, {})._replace(batches=b) for at, b in zip((100.0, 102.0), batches, strict=True)
+    )
+    found = derive(before, now)
+    assert value(reading(found, "core.utilization", CORES[0])) == 0.75
+    assert reading(found, "core.utilization", place) == DENIED
+    assert reading(found, "device.utilization", Place(0)) == DENIED
 
 
-def test_a_clear_of_operations_or_cycles_is_a_fall() -> None:
-    """Far from the wrap, by more than a carry."""
-    name = "core.pe_array.row_group0.idle_cycles"
-    before, now = {"core.flops": 10**18, name: 2**40}, {"core.flops": 0, name: 5}
-    assert {fall.metric for fall in fallen(before, now)} == {"core.flops", name}
-
-
-def test_a_fall_of_used_memory_is_no_fall() -> None:
-    """Gauges go up and down; a heartbeat wraps; idle time of the processor may go back."""
-    before = {"core.hbm.used": 5, "device.health.heartbeat": 255, "host.cpu.idle": 9}
-    now = {"core.hbm.used": 4, "device.health.heartbeat": 0, "host.cpu.idle": 8}
-    assert fallen(before, now) == []
-
-
-def test_another_layout_or_nothing_changed_is_no_fall() -> None:
-    """Rows of another layout are other counters; what did not change did not fall."""
-    first = snapshot(1.0, {"core.inferences": 5}).batches[0]
-    second = snapshot(2.0, {"core.inferences": 4}).batches[0]
-    assert list(falls(first, second._replace(changed=(0, 1)))) == []
-    assert list(falls(first, second._replace(layout=first.layout))) == []
-
-
-CHANGING: st.SearchStrategy[Cell] = st.integers(0, 3) | st.sampled_from(["ok", 2.5, DENIED, GONE])
-
-
-@given(st.lists(st.tuples(CHANGING, CHANGING), min_size=3, max_size=3))
-def test_where_all_rose_there_is_no_fall_and_no_loss(pairs: list[tuple[Cell, Cell]]) -> None:
-    """`only_rose` lets nothing pass that a closer look would find."""
-    names = ("core.inferences", "core.flops", "core.hbm.used")
-    first = snapshot(1.0, {name: old for name, (old, _) in zip(names, pairs, strict=True)})
-    second = snapshot(2.0, {name: new for name, (_, new) in zip(names, pairs, strict=True)})
-    before = first.batches[0]
-    now = second.batches[0]._replace(layout=before.layout, changed=tuple(range(6)))
-    if only_rose(before, now):
-        assert list(falls(before, now)) == []
-        assert not any(isinstance(new, Missing) > isinstance(old, Missing) for old, new in pairs)
-    assert not only_rose(before, second.batches[0])  # another layout
+@given(st.lists(st.sampled_from([RUNNING, LATER, RUNNING | {"core.flops": 0}]), max_size=8))
+def test_a_device_at_rest_is_derived_as_any_other(reads: list[Cells]) -> None:
+    """What is taken over from the last time is what would be derived anew."""
+    deriver = Deriver()
+    before, last = None, None
+    epoch: Cells = {"device.power.epoch": int(WALL)}
+    for number, cells in enumerate(reads):
+        now = snapshot(100.0 + 2 * number, {**cells, **epoch})
+        batch = now.batches[0]
+        if last and batch.cells == last.cells:  # as a collector gives what did not change
+            batch = batch._replace(cells=last.cells)
+        now, last = now._replace(batches=(batch,)), batch
+        deriver.take(batch)
+        (made,), (anew,) = deriver.batches(now), derive(before, now)
+        assert (made.cells, made.read_at) == (anew.cells, anew.read_at)
+        before = now

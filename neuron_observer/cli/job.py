@@ -1,0 +1,137 @@
+"""`job report`: what a job had of its machine, and a verdict on the hardware."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from neuron_observer.cli.options import host_options, open_reader
+from neuron_observer.cli.snapshot import NOT_JUDGED
+from neuron_observer.contract import instant
+from neuron_observer.errors import InputError
+from neuron_observer.jobs.documents import report_document
+from neuron_observer.jobs.ownership import ranges
+from neuron_observer.jobs.report import JobTally
+from neuron_observer.model import Frame
+from neuron_observer.observer import ALL_LANES
+from neuron_observer.sources.listing import ListingFs
+from neuron_observer.text import DASH, bytes_text, printable, seconds_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from neuron_observer.jobs.report import JobReport
+    from neuron_observer.model import Snapshot
+    from neuron_observer.observer import HostReader
+
+PERIOD = 2.0  # seconds
+_LANES = tuple(lane for lane in ALL_LANES if lane != "expensive")
+_MOVING = ("fast", "normal", "jobs")
+
+
+@click.group()
+def command() -> None:
+    """One job."""
+
+
+@command.command()
+@click.argument("job_id", metavar="ID")
+@host_options
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, 86_400),
+    default=10.0,
+    show_default=True,
+    help="How long to watch; a recording is read to its end at most.",
+)
+def report(
+    *,
+    job_id: str,
+    host_root: str,
+    config_file: str | None,
+    all_devices: bool,
+    form: str,
+    seconds: float,
+) -> None:
+    """Watch for some seconds and report on one job.
+
+    ID is the one that `jobs` shows, its beginning, or a Slurm job id or torchrun run id.
+    """
+    reader = open_reader(host_root, config_file, all_devices=all_devices, whole=True)
+    tally = JobTally()
+    try:
+        for snapshot in watch(reader, seconds, PERIOD):
+            tally.add(Frame(snapshot, (), NOT_JUDGED))
+    finally:
+        reader.close()
+    found = _find(tally, job_id)
+    if form == "json":
+        click.echo(json.dumps(report_document(found), indent=1))
+    else:
+        click.echo("\n".join(printable(line) for line in lines(found)))
+
+
+def watch(reader: HostReader, seconds: float, period: float = PERIOD) -> Iterator[Snapshot]:
+    """A snapshot each `period` for `seconds`; of a recording one a pass, until it ends."""
+    snapshot = reader.poll(_LANES)
+    begin = snapshot.monotonic
+    yield snapshot
+    while snapshot.monotonic - begin < seconds and _let_time_pass(reader, period):
+        snapshot = reader.poll(_MOVING)
+        yield snapshot
+
+
+def _let_time_pass(reader: HostReader, seconds: float) -> bool:
+    gap: float | None = seconds
+    if isinstance(reader.host, ListingFs):
+        gap = reader.host.until_next
+        reader.host.advance()
+    if gap is None:
+        return False
+    reader.clock.wait(gap)
+    return True
+
+
+def _find(tally: JobTally, wanted: str) -> JobReport:
+    """The one job that `wanted` means; InputError names those there are."""
+    reports = [one for job in tally.ids if (one := tally.report(job))]
+    exact = [r for r in reports if wanted in (r.job.id, r.job.slurm_job, r.job.run_id)]
+    found = exact or [r for r in reports if r.job.id.startswith(wanted)]
+    if len(found) == 1:
+        return found[0]
+    there = ", ".join(r.job.id for r in found or reports) or "none"
+    raise InputError(
+        f"{wanted}: {'several jobs' if found else 'no such job'}",
+        remedy=f"Jobs that may be meant: {there}. `neuron-observer jobs` shows more of them.",
+    )
+
+
+def lines(of: JobReport) -> Iterator[str]:
+    """The report as text; a dash is unknown, and a note below says why."""
+    yield f"job {of.job.id}  {of.job.kind}  {of.job.name}"
+    yield f"verdict         {of.verdict}: {of.why}"
+    until = f"ended, last seen {instant(of.watched_until)}" if of.ended else "running"
+    yield f"state           {until}"
+    yield f"started         {instant(of.job.started) or DASH}"
+    yield f"watched         {seconds_text(of.watched)} from {instant(of.watched_from)}"
+    yield f"devices         neuron{ranges(of.job.devices)}, {len(of.job.ranks)} processes"
+    yield f"core-hours      {_hours(of.core_hours)}, idle {_hours(of.idle_core_hours)}"
+    yield f"HBM peak        {_bytes(of.hbm_peak)}"
+    yield f"host memory     {_bytes(of.rss_peak)} at its peak"
+    yield f"EFA resent      {DASH if of.retransmits is None else of.retransmits} packets"
+    for one in of.sightings:
+        when = f"{instant(one.first)} to {instant(one.last)}"
+        yield f"finding         {one.finding.id}: {one.finding.message} ({when})"
+    for note in of.notes:
+        yield f"note: {note}"
+
+
+def _hours(hours: float | None) -> str:
+    return DASH if hours is None else f"{hours:.3g} h"
+
+
+def _bytes(number: int | None) -> str:
+    return DASH if number is None else bytes_text(number)

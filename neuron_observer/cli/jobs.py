@@ -1,0 +1,157 @@
+"""`jobs`: who uses the devices, as a tree: job, ranks, cores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from neuron_observer.cli.options import (
+    host_options,
+    monitor_feed,
+    monitor_option,
+    open_reader,
+    wait_for_report,
+)
+from neuron_observer.jobs.ownership import ranges
+from neuron_observer.model import Missing, Why
+from neuron_observer.oneshot import read_once
+from neuron_observer.text import DASH, Footnotes, bytes_text, printable, seconds_text, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from neuron_observer.model import Cores, Job, JobScan, Process, Rank, Snapshot
+
+# what ownership of cores rests on: identity and chips of the devices
+LANES = ("slow", "firmware", "jobs")
+_HEADS = ("RANK", "PID", "DEVICE", "CORES", "USER", "AGE", "CPU", "MEMORY", "")
+_RIGHT = (True, True, False, False, False, True, True, True, False)
+_STATES = {"D": "uninterruptible", "Z": "zombie", "T": "stopped"}
+_LEGEND = (
+    "CORES logical cores of the node: reported by neuron-monitor, stated for the process,"
+    "\nor derived from its local rank; CPU processors busy between two reads"
+)
+
+
+@click.command()
+@host_options
+@monitor_option
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def command(
+    *, host_root: str, config_file: str | None, all_devices: bool, monitor: str, form: str
+) -> None:
+    """Show the jobs that hold Neuron devices, their ranks and cores.
+
+    Two reads 300 ms apart. The device of a process is certain; its cores are said with their
+    source. Job ids of a scheduler are taken from the folder that DCGM_HPC_JOB_MAPPING_DIR names.
+    """
+    reader = open_reader(
+        host_root, config_file, all_devices=all_devices, monitor=monitor_feed(monitor, host_root)
+    )
+    try:
+        wait_for_report(reader)
+        snapshot = read_once(reader, LANES)
+    finally:
+        reader.close()
+    if form == "json":
+        import json  # noqa: PLC0415 - only for JSON
+
+        from neuron_observer.contract import jobs_document  # noqa: PLC0415 - the same
+
+        click.echo(json.dumps(jobs_document(snapshot), indent=1))
+    else:
+        click.echo("\n".join(lines(snapshot)))
+
+
+def lines(snapshot: Snapshot) -> Iterator[str]:
+    """The tree as text: each job, below it its processes, and what is not known with its reason."""
+    scan = snapshot.job_scan
+    if scan is None:
+        why = next((run.error for run in snapshot.runs if run.collector == "jobs"), "")
+        yield f"jobs: not known, {printable(why) or 'no processes can be seen here'}"
+        return
+    notes = Footnotes()
+    for job in snapshot.jobs:
+        yield from _job(job, notes)
+    if snapshot.jobs:
+        yield _LEGEND
+    else:
+        unsure = " as far as can be seen" if scan.denied or scan.pending or scan.notes else ""
+        yield f"no process holds a Neuron device{unsure}"
+    for line in notes.lines():
+        yield printable(line.replace(f"{Why.UNSUPPORTED.value}: ", "", 1))
+    yield from _remarks(snapshot, scan)
+
+
+def _remarks(snapshot: Snapshot, scan: JobScan) -> Iterator[str]:
+    held = {device for job in snapshot.jobs for device in job.devices}
+    for device, ids in scan.mapped:
+        if device not in held and ids:
+            yield f"neuron{device}: job {', '.join(ids)} by the scheduler, no process holds it"
+    for pid in scan.stray_hooks:
+        yield f"note: the step hook wrote for pid {pid}, which holds no device"
+    if scan.pending:
+        yield f"note: {scan.pending} processes were not looked at yet"
+    for note in scan.notes:
+        yield f"note: {note}"
+
+
+def _job(job: Job, notes: Footnotes) -> Iterator[str]:
+    yield printable(f"{job.id}  {job.kind}  {job.name}")
+    yield printable(f"  {'; '.join(_about(job))}")
+    rows = [_row(rank, notes) for rank in job.ranks]
+    for line in table(_HEADS, rows, _RIGHT).splitlines():
+        yield f"  {line}"
+    yield ""
+
+
+def _about(job: Job) -> Iterator[str]:
+    yield job.why
+    if job.world_size is not None:
+        yield f"{len(job.ranks)} of {job.world_size} ranks here"
+    if job.slurm_job:
+        yield f"Slurm {job.slurm_job}" + (f".{job.slurm_step}" if job.slurm_step else "")
+    if job.restarts:
+        yield f"restarted {job.restarts} times" if job.restarts > 1 else "restarted once"
+    if job.tag:
+        yield f"tag {job.tag}"
+    if job.mapped:
+        yield f"scheduler says {', '.join(job.mapped)}"
+
+
+def _row(rank: Rank, notes: Footnotes) -> list[str]:
+    process = rank.process
+    return [
+        "" if rank.rank is None else str(rank.rank),
+        str(process.pid),
+        f"neuron{ranges(process.devices)}",
+        cores_text(rank.cores, notes),
+        printable(process.user or (DASH if process.uid is None else str(process.uid))),
+        DASH if process.age is None else seconds_text(process.age),
+        DASH if process.processors is None else f"{process.processors:.1f}",
+        DASH if process.rss is None else bytes_text(process.rss),
+        printable(", ".join(_remarks_on(process))),
+    ]
+
+
+def cores_text(cores: Cores, notes: Footnotes) -> str:
+    """Logical cores and how that is known; else how many, or a dash and its reason."""
+    size = " LNC 2" if cores.size == 2 else ""
+    if cores.numbers:
+        return f"{ranges(cores.numbers)}{size} {cores.confidence}"
+    mark = notes.mark(Missing(Why.UNSUPPORTED, cores.detail))
+    return f"any {cores.how_many}{size} {mark}" if cores.how_many else mark
+
+
+def _remarks_on(process: Process) -> Iterator[str]:
+    if process.pod:
+        name = process.pod.name or process.pod.uid
+        yield f"pod {process.pod.namespace}/{name}" if process.pod.namespace else f"pod {name}"
+    elif process.container:
+        yield f"container {process.container[:12]}"
+    if process.state in _STATES:
+        yield _STATES[process.state]
+    if process.hook is False:
+        yield "no step hook"
+    yield from process.unknown

@@ -1,0 +1,271 @@
+"""The job map of a node: read every two seconds, in a lane of its own, without any device.
+
+It says too what it rests on: how many processes there are and how many could not be looked into.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from neuron_observer.collectors.holders import HolderReader
+from neuron_observer.collectors.probing import word_at
+from neuron_observer.collectors.processes import ProcessScanner
+from neuron_observer.jobs.grouping import Around, group, refresh
+from neuron_observer.jobs.ownership import NodeShape, Told, ranges
+from neuron_observer.model import NODE, Event, JobScan, Missing
+from neuron_observer.parsers.process import plain, uptime
+from neuron_observer.sources.background import Background
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from neuron_observer.clock import Clock
+    from neuron_observer.collectors.monitor import MonitorSample
+    from neuron_observer.jobs.identity import Holder
+    from neuron_observer.model import Device, Job, Scalar
+    from neuron_observer.sources.hostfs import HostFs
+
+PERIOD: Final = 2.0  # seconds
+LATE: Final = 3 * PERIOD
+HOOK_FOLDER: Final = "run/neuron-observer-ranks"
+ENDED_AFTER: Final = 10.0  # seconds without it: an elastic restart is no end
+MAPPING_BYTES: Final = 4096
+MOST_MAPPED: Final = 64  # job ids of a device
+
+
+class _Known(NamedTuple):
+    job: Job
+    at: float  # wall clock, last seen
+    monotonic: float
+
+
+class _Grouped(NamedTuple):
+    holders: list[Holder]
+    around: Around
+    jobs: tuple[Job, ...]
+
+
+class JobCollector:
+    """Holders → jobs, with events of those that began and ended."""
+
+    name = "jobs"
+
+    def __init__(self, host: HostFs, clock: Clock, mapping: str | None = None) -> None:
+        """`mapping` is the folder that a scheduler's prolog writes, as the host names it."""
+        self._host = host
+        self._clock = clock
+        self._mapping = mapping.strip("/") if mapping else None
+        self._scanner = ProcessScanner(host, clock)
+        self._reader = HolderReader(host, clock)
+        self._known: dict[str, _Known] = {}
+        self._last: _Grouped | None = None
+        self._since: float | None = None  # wall clock of the first read
+        self.jobs: tuple[Job, ...] = ()
+        self.scan: JobScan | None = None
+
+    def poll(
+        self, devices: Sequence[Device], monitored: MonitorSample | None = None
+    ) -> list[Event]:
+        """Read anew; `jobs` and `scan` hold what was found, `scan` None where none can be seen."""
+        self.jobs, self.scan = (), None
+        passed = self._uptime()
+        holders = self._holders(passed)
+        if not self._scanner.processes:  # a capture, or no /proc here
+            return []
+        hooks = self._hooks()
+        if hooks is not None:
+            holders = [_with_hook(holder, hooks) for holder in holders]
+        mapped = self._mapped()
+        booted = None if passed is None else self._clock.wall() - passed
+        self.jobs = self._group(holders, Around(_shape(devices), _told(monitored), mapped, booted))
+        self.scan = JobScan(
+            processes=self._scanner.processes,
+            holders=len(holders),
+            denied=self._scanner.denied,
+            pending=self._scanner.pending,
+            notes=self._notes(),
+            mapped=tuple(sorted(mapped.items())),
+            stray_hooks=_stray(hooks or frozenset(), holders),
+        )
+        return self._changes()
+
+    def _holders(self, passed: float | None) -> list[Holder]:
+        """Scan and read; a pid that was given to another process is looked at anew."""
+        return self._reader.read(self._scanner.scan(), passed, self._scanner.look_again)
+
+    def _group(self, holders: list[Holder], around: Around) -> tuple[Job, ...]:
+        """Anew only where more changed than figures; the time of boot drifts with every reading."""
+        jobs = None
+        if self._last and self._last.around == around._replace(booted=self._last.around.booted):
+            jobs = refresh(self._last.jobs, self._last.holders, holders)
+        if jobs is None:
+            jobs = group(holders, around)
+            self._last = _Grouped(holders, around, jobs)
+        return jobs
+
+    def _uptime(self) -> float | None:
+        try:
+            return uptime(self._host.read("proc/uptime"))
+        except OSError:
+            return None
+
+    def _hooks(self) -> frozenset[int] | None:
+        """Pids for which the step hook writes; None where its folder is not there."""
+        try:
+            names = [entry.name for entry in self._host.entries(HOOK_FOLDER)]
+        except OSError:
+            return None
+        return frozenset(int(name) for name in names if name.isdecimal() and len(name) < 10)
+
+    def _mapped(self) -> dict[int, tuple[str, ...]]:
+        """Job ids, one a line, in a file a device: the folder that dcgm-exporter reads."""
+        found: dict[int, tuple[str, ...]] = {}
+        for name in self._mapping_files():
+            try:
+                raw = self._host.read(f"{self._mapping}/{name}", MAPPING_BYTES)
+            except OSError:
+                continue
+            lines = (plain(line, 128).strip() for line in raw.split(b"\n")[:MOST_MAPPED])
+            found[int(name)] = tuple(line for line in lines if line)
+        return found
+
+    def _mapping_files(self) -> list[str]:
+        if self._mapping is None:
+            return []
+        try:
+            entries = self._host.entries(self._mapping)
+        except OSError:
+            return []
+        return [e.name for e in entries if e.name.isdecimal() and len(e.name) < 4]
+
+    def _notes(self) -> tuple[str, ...]:
+        notes = []
+        if self._scanner.denied:
+            notes.append(
+                f"{self._scanner.denied} of {self._scanner.processes} processes may not be looked"
+                " into: they may hold devices (it takes root, or CAP_SYS_PTRACE)"
+            )
+        if word_at(self._host, "proc/2/comm") != "kthreadd":
+            notes.append("this /proc is not the whole host's: other processes may hold devices")
+        if self._mapping is not None and not self._mapping_files():
+            notes.append(f"/{self._mapping}: no file of a device in the job mapping folder")
+        return tuple(notes)
+
+    def _changes(self) -> list[Event]:
+        """Jobs that began and ended; one that was there before us is told as found.
+
+        Monitors are none: somebody's neuron-ls would be an event a minute.
+        """
+        wall, now = self._clock.wall(), self._clock.monotonic()
+        events = []
+        for job in self.jobs:
+            if job.kind == "monitor":
+                continue
+            if job.id not in self._known:
+                events.append(self._began(job, wall))
+            self._known[job.id] = _Known(job, wall, now)
+        for known in list(self._known.values()):
+            if now - known.monotonic >= ENDED_AFTER:
+                del self._known[known.job.id]
+                events.append(_ended(known))
+        self._since = wall if self._since is None else self._since
+        return events
+
+    def _began(self, job: Job, wall: float) -> Event:
+        ours = self._since is not None and (job.started is None or job.started >= self._since - 1)
+        kind = "job_started" if ours else "job_found"
+        verb = "started" if ours else "was running before we watched"
+        at = wall if job.started is None else job.started
+        return Event(kind, NODE, at if ours else wall, f"{job.name} {verb}", _fields(job))
+
+
+class JobReader:
+    """The job map behind a fence.
+
+    Reading the command line or environment of a process waits for its memory's lock, which one
+    that is stuck in the kernel may hold for ever: then the map is not known, and nothing waits.
+    """
+
+    def __init__(
+        self, host: HostFs, clock: Clock, mapping: str | None = None, *, fenced: bool
+    ) -> None:
+        self._collector = JobCollector(host, clock, mapping)
+        self._clock = clock
+        self._background: Background[list[Event]] | None = Background("jobs") if fenced else None
+        self._owed_since: float | None = None
+        self.jobs: tuple[Job, ...] = ()
+        self.scan: JobScan | None = None
+
+    def poll(
+        self, devices: Sequence[Device], monitored: MonitorSample | None, patience: float
+    ) -> list[Event]:
+        """Read anew within `patience` seconds; a late map is shown as it was for three periods."""
+        begin = self._clock.monotonic()
+        try:
+            events = self._read(devices, monitored, patience)
+        except OSError:
+            self.jobs, self.scan = (), None
+            raise
+        if events is not None:
+            self._owed_since = None
+            self.jobs, self.scan = self._collector.jobs, self._collector.scan
+            return events
+        self._owed_since = begin if self._owed_since is None else self._owed_since
+        waited = self._clock.monotonic() - self._owed_since
+        if waited >= LATE:
+            self.jobs, self.scan = (), None
+            raise TimeoutError(f"a process in /proc did not let itself be read for {waited:.0f} s")
+        return []
+
+    def _read(
+        self, devices: Sequence[Device], monitored: MonitorSample | None, patience: float
+    ) -> list[Event] | None:
+        if self._background is None:
+            return self._collector.poll(devices, monitored)
+        return self._background.run(lambda: self._collector.poll(devices, monitored), patience)
+
+
+def _shape(devices: Sequence[Device]) -> NodeShape:
+    return NodeShape(
+        {device.index: device.name for device in devices},
+        {device.index: len(device.cores) for device in devices},
+    )
+
+
+def _told(sample: MonitorSample | None) -> dict[int, Told]:
+    """Which logical cores neuron-monitor reports of each runtime, by pid."""
+    report = sample.report if sample else None
+    if report is None or isinstance(report.runtimes, Missing):
+        return {}
+    size = report.hardware.lnc if isinstance(report.hardware.lnc, int) else None
+    return {
+        runtime.pid: Told(tuple(sorted(runtime.cores)), size)
+        for runtime in report.runtimes
+        if not isinstance(runtime.cores, Missing)
+    }
+
+
+def _ended(known: _Known) -> Event:
+    fields = {**_fields(known.job), "exit": "unknown"}
+    message = f"{known.job.name} ended; how is not known"
+    return Event("job_ended", NODE, known.at, message, fields)
+
+
+def _fields(job: Job) -> dict[str, Scalar]:
+    return {
+        "job": job.id,
+        "kind": job.kind,
+        "ranks": len(job.ranks),
+        "devices": ranges(job.devices),
+    }
+
+
+def _with_hook(holder: Holder, hooks: frozenset[int]) -> Holder:
+    process = holder.process
+    pid = process.pid if process.own_pid is None else process.own_pid
+    return holder._replace(process=process._replace(hook=pid in hooks or process.pid in hooks))
+
+
+def _stray(hooks: frozenset[int], holders: Iterable[Holder]) -> tuple[int, ...]:
+    known = {pid for h in holders for pid in (h.process.pid, h.process.own_pid)}
+    return tuple(sorted(hooks - known))

@@ -1,0 +1,210 @@
+"""Readings computed from two reads: rates, utilisation, sums. Pure: no I/O, no clock.
+
+Rates are taken over the batches' own read times, and stay until the counters are read again.
+"""
+
+from __future__ import annotations
+
+from itertools import compress, count
+from operator import ne
+from typing import TYPE_CHECKING, TypeAlias
+
+from neuron_observer.catalogue.chips import CHIPS
+from neuron_observer.derive.counters import delta, falls, only_rose
+from neuron_observer.derive.rates import CoreRates, derivable, not_live
+from neuron_observer.model import Batch, Column, Layout, Missing, Place, Value, Why
+from neuron_observer.readings import reading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from neuron_observer.derive.counters import Pair
+    from neuron_observer.model import Cell, Device, Snapshot
+
+__all__ = ["Deriver", "delta", "derive", "falls", "make_batch", "only_rose"]
+
+_UNKNOWN_CHIP = Missing(Why.UNSUPPORTED, "chip not known")
+_NO_EPOCH = Missing(Why.UNSUPPORTED, "no dated power figures")
+_NO_CORES = Missing(Why.FAILED, "no core was found")
+# What a device's derived readings come from; its other batches may come and go.
+_INPUTS = frozenset(
+    (
+        "core.time_in_use",
+        "core.inferences",
+        "core.flops",
+        "core.execution.success",
+        "core.pe_array.row_group0.matmul_cycles",
+        "core.hbm.used",
+        "device.power.epoch",
+    )
+)
+
+
+class Deriver:
+    """The derived readings of all devices; a device's are made anew when its counters were read."""
+
+    def __init__(self) -> None:
+        self._devices: dict[int, _DeviceReadings] = {}
+
+    def take(self, batch: Batch) -> None:
+        """A batch was read; of one that was taken already nothing is new."""
+        if batch.device is not None and not batch.layout.columns.keys().isdisjoint(_INPUTS):
+            self._of(batch.device).take(batch)
+
+    def batches(self, snapshot: Snapshot) -> tuple[Batch, ...]:
+        """A batch of each device of a snapshot whose batches were taken."""
+        unsupported = not_live(snapshot.driver.version)
+        return tuple(
+            [
+                self._of(device.index).batch(device, unsupported, snapshot)
+                for device in snapshot.devices
+            ]
+        )
+
+    def _of(self, index: int) -> _DeviceReadings:
+        if index not in self._devices:
+            self._devices[index] = _DeviceReadings(index)
+        return self._devices[index]
+
+
+class _DeviceReadings:
+    """What is derived of one device, and from what."""
+
+    def __init__(self, index: int) -> None:
+        self._here = (Place(index),)
+        self._places: tuple[Place, ...] = ()  # of its cores
+        self._device: Device | None = None
+        self._pairs: dict[tuple[str, str], Pair] = {}  # by collector and lane
+        self._metrics: tuple[str, ...] = ()  # of cores
+        self._batch: Batch | None = None
+        self._due = True
+        self._rests = 0  # batches made since a cell moved
+
+    def take(self, batch: Batch) -> None:
+        name = batch.collector, batch.lane
+        before = self._pairs[name][1] if name in self._pairs else None
+        if before is not None and before.read_at == batch.read_at:
+            return
+        self._pairs[name] = before, batch
+        self._due = True
+        if before is None or before.cells is not batch.cells:
+            self._rests = 0
+        if before is None or before.layout is not batch.layout:
+            self._metrics = derivable(now for _, now in self._pairs.values())
+
+    def batch(self, device: Device, unsupported: Missing | None, snapshot: Snapshot) -> Batch:
+        """The batch made last, or a new one if something was read since."""
+        if device is not self._device:
+            self._device, self._due, self._rests = device, True, 0
+            self._places = tuple(Place(device.index, core.index) for core in device.cores)
+        if self._batch and not self._due:
+            return self._batch
+        reads = [now.read_at for _, now in self._pairs.values()]
+        read_at = max(reads, default=snapshot.monotonic)
+        if self._batch and self._rests > 1:  # what was derived at rest before is so again
+            made = self._aged(self._batch, snapshot.at)._replace(read_at=read_at)
+        else:
+            rows = self._rows(device, unsupported, snapshot.at)
+            made = _batch(device.index, rows, read_at, self._batch)
+        self._batch, self._due = made, False
+        self._rests += 1
+        return made
+
+    def _aged(self, batch: Batch, wall: float) -> Batch:
+        """The same but for the age of the power figures."""
+        row = batch.layout.rows["device.power.age", self._here[0]]
+        cells = batch.cells.copy()
+        cells[row] = _age([now for _, now in self._pairs.values()], self._here[0], wall)
+        return batch._replace(cells=cells, changed=(row,) if cells[row] != batch.cells[row] else ())
+
+    def _rows(self, device: Device, unsupported: Missing | None, wall: float) -> _Rows:
+        """Metric → places and cells."""
+        places, pairs = self._places, list(self._pairs.values())
+        rates = CoreRates(pairs, places, unsupported)
+        rows: _Rows = {metric: (places, rates.cells(metric)) for metric in self._metrics}
+        busy = rows["core.utilization"][1] if "core.utilization" in rows else []
+        for metric, cell in _device_cells(device, [now for _, now in pairs], busy, wall).items():
+            rows[metric] = self._here, [cell]
+        return rows
+
+
+_Rows: TypeAlias = "dict[str, tuple[tuple[Place, ...], list[Cell]]]"
+
+
+def _device_cells(
+    device: Device, batches: list[Batch], busy: list[Cell], wall: float
+) -> dict[str, Cell]:
+    """The device's own readings, from its cores' and its power line."""
+    chip = CHIPS.get(device.name or "")
+    return {
+        "device.utilization": _mean(busy),
+        "device.hbm.used": _total([c for batch in batches for c in _cells(batch, "core.hbm.used")]),
+        "device.hbm.capacity": chip.hbm_bytes if chip else _UNKNOWN_CHIP,
+        "device.power.age": _age(batches, Place(device.index), wall),
+    }
+
+
+def _age(batches: list[Batch], place: Place, wall: float) -> Cell:
+    """Of the power figures, by the minute that they are of."""
+    epoch = reading(batches, "device.power.epoch", place)
+    dated = isinstance(epoch, Value) and isinstance(epoch.value, int) and epoch.value > 0
+    return round(wall - int(epoch.value), 3) if isinstance(epoch, Value) and dated else _NO_EPOCH
+
+
+def _cells(batch: Batch, metric: str) -> list[Cell]:
+    column = batch.layout.columns.get(metric)
+    return batch.cells[column.start : column.start + len(column.places)] if column else []
+
+
+def _total(cells: list[Cell]) -> Cell:
+    missing = [cell for cell in cells if isinstance(cell, Missing)]
+    if missing or not cells:
+        return missing[0] if missing else _NO_CORES
+    return sum(cell for cell in cells if isinstance(cell, int))
+
+
+def _mean(cells: list[Cell]) -> Cell:
+    missing = [cell for cell in cells if isinstance(cell, Missing)]
+    if missing or not cells:
+        return missing[0] if missing else _NO_CORES
+    numbers = [float(cell) for cell in cells if not isinstance(cell, Missing)]
+    return sum(numbers) / len(numbers)
+
+
+def derive(previous: Snapshot | None, current: Snapshot) -> tuple[Batch, ...]:
+    """All derived readings of two snapshots, by device; `previous` is None at the first read."""
+    deriver = Deriver()
+    for snapshot in (previous, current):
+        for batch in snapshot.batches if snapshot else ():
+            deriver.take(batch)
+    return deriver.batches(current)
+
+
+def make_batch(collector: str, rows: dict[str, list[tuple[Place, Cell]]], read_at: float) -> Batch:
+    """A batch of cells that no file gives."""
+    cells = [cell for placed in rows.values() for _, cell in placed]
+    places = {metric: tuple([place for place, _ in placed]) for metric, placed in rows.items()}
+    return Batch(collector, "derived", None, _layout(places), cells, read_at)
+
+
+def _batch(device: int, rows: _Rows, read_at: float, before: Batch | None) -> Batch:
+    """A device's batch; its layout is the one before as long as the rows are the same."""
+    cells = [cell for _, some in rows.values() for cell in some]
+    places = {metric: some for metric, (some, _) in rows.items()}
+    if before and places == {m: column.places for m, column in before.layout.columns.items()}:
+        changed = tuple(compress(count(), map(ne, cells, before.cells)))
+        layout = before.layout
+    else:
+        layout, changed = _layout(places), ()
+    return Batch("derive", "derived", device, layout, cells, read_at, changed=changed)
+
+
+def _layout(places: Mapping[str, tuple[Place, ...]]) -> Layout:
+    laid: dict[str, Column] = {}
+    index: dict[tuple[str, Place], int] = {}
+    rows = 0
+    for metric, some in places.items():
+        laid[metric] = Column(metric, rows, some)
+        index.update({(metric, place): row for row, place in enumerate(some, rows)})
+        rows += len(some)
+    return Layout(laid, ("",) * rows, index)

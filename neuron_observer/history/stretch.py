@@ -1,0 +1,144 @@
+"""A stretch of reads: what changed, row by row, and the same packed into bytes.
+
+Packed, whole numbers are differences and everything is compressed; nothing is rounded.
+"""
+
+from __future__ import annotations
+
+import marshal
+import zlib
+from itertools import accumulate, chain, compress, count, repeat
+from operator import ne, sub
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from neuron_observer.model import Missing, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from neuron_observer.model import Cell
+
+_READS = 64  # of a stretch, then it is full
+_CHANGES = 1024  # the same
+_READ_BYTES = 32  # what a read takes until it is packed
+_CHANGE_BYTES = 48  # a value and the number of its read
+_COLUMN_BYTES = 250  # a row that changed
+_PACKED_BYTES = 300  # what a packed stretch takes besides its content
+
+
+class Column(NamedTuple):
+    """The changes of one row; missing cells are None."""
+
+    reads: Sequence[int] = ()  # the number of the read at which each value came
+    values: Sequence[Any] = ()
+    differences: bool = False  # each value is how much more it is than the one before
+
+
+class Series(NamedTuple):
+    """One row of a stretch."""
+
+    times: Sequence[float]  # monotonic, of each read
+    first: Any  # at the first read
+    column: Column
+
+    def values(self, since: float) -> list[Value]:
+        """The value of each read from a time on; none where it was missing."""
+        reads, values, differences = self.column
+        line = accumulate(values, initial=self.first) if differences else (self.first, *values)
+        bounds = (0, *reads, len(self.times))
+        lengths = map(sub, bounds[1:], bounds)
+        held = chain.from_iterable(map(repeat, line, lengths))
+        return [
+            Value(value, time)
+            for value, time in zip(held, self.times, strict=True)
+            if value is not None and time >= since
+        ]
+
+
+class Packed(NamedTuple):
+    """A stretch as bytes."""
+
+    content: bytes
+    last: float  # monotonic, of the last read
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes, about."""
+        return len(self.content) + _PACKED_BYTES
+
+
+class Unpacked:
+    """A packed stretch, to be looked at."""
+
+    def __init__(self, content: bytes) -> None:
+        fields = marshal.loads(zlib.decompress(content))  # noqa: S302 - our own, of this process
+        self._start, self._times, self._columns = fields
+
+    def series(self, row: int) -> Series:
+        """One row."""
+        column = self._columns.get(row)
+        return Series(self._times, self._start[row], Column(*column) if column else Column())
+
+
+class Stretch:
+    """Reads that are not packed yet: the cells at the first, then what changed."""
+
+    def __init__(self, cells: list[Cell], read_at: float) -> None:
+        self._start = cells
+        self._times = [read_at]
+        self._columns: dict[int, tuple[list[int], list[Cell]]] = {}
+        self._changes = 0
+
+    def add(self, before: list[Cell], cells: list[Cell], read_at: float) -> None:
+        """One read more; `before` is what the read before it gave."""
+        columns, read = self._columns, len(self._times)
+        self._times.append(read_at)
+        if cells is before:
+            return
+        rows = list(compress(count(), map(ne, cells, before)))
+        for row in rows:
+            if row not in columns:
+                columns[row] = [], []
+            reads, values = columns[row]
+            reads.append(read)
+            values.append(cells[row])
+        self._changes += len(rows)
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to pack it."""
+        return len(self._times) >= _READS or self._changes >= _CHANGES
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes, about."""
+        changes = self._changes * _CHANGE_BYTES + len(self._columns) * _COLUMN_BYTES
+        return 8 * len(self._start) + len(self._times) * _READ_BYTES + changes
+
+    def series(self, row: int) -> Series:
+        """One row, as it is now."""
+        reads, values = self._columns.get(row, ((), ()))
+        column = Column(tuple(reads), _stored(values))
+        return Series(tuple(self._times), _stored([self._start[row]])[0], column)
+
+    def pack(self) -> Packed:
+        """The same as bytes."""
+        columns = {
+            row: _packed_column(self._start[row], reads, values)
+            for row, (reads, values) in self._columns.items()
+        }
+        content = marshal.dumps((_stored(self._start), self._times, columns), 2)
+        return Packed(zlib.compress(content, 1), self._times[-1])
+
+
+def _stored(cells: Iterable[Cell]) -> list[Any]:
+    return [None if isinstance(cell, Missing) else cell for cell in cells]
+
+
+def _packed_column(first: Cell, reads: list[int], values: list[Cell]) -> tuple[Any, ...]:
+    """The fields of a column; whole numbers as differences, which compress well."""
+    line: list[Any] = [first, *values]
+    types = set(map(type, line))
+    if types == {int}:
+        return reads, list(map(sub, values, line)), True
+    return reads, _stored(values) if Missing in types else values, False

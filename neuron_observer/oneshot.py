@@ -25,16 +25,19 @@ def read_once(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> Snapsho
     measured.
     """
     first = reader.poll(lanes, derived=False)
-    if not _let_time_pass(reader):
+    if not let_time_pass(reader, first.monotonic):
         return first._replace(batches=(*first.batches, *derive(None, first)))
     second = reader.poll([lane for lane in lanes if lane in _MOVING])
     broken = tuple(run for run in first.runs if not run.ok)
     return second._replace(events=first.events + second.events, runs=broken + second.runs)
 
 
-def _let_time_pass(reader: HostReader) -> bool:
-    """Wait between two reads, or go on to a recording's next pass; False if it has none."""
-    gap: float | None = ONE_SHOT_GAP
+def let_time_pass(reader: HostReader, since: float) -> bool:
+    """Wait until `ONE_SHOT_GAP` after an instant (monotonic), or go to a recording's next pass.
+
+    False if a recording has no other pass.
+    """
+    gap: float | None = since + ONE_SHOT_GAP - reader.clock.monotonic()
     if not isinstance(reader.host, DirectoryFs):
         from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
 

@@ -11,6 +11,7 @@ from neuron_observer import __version__
 # verb → (module, first line of help); help needs no import of the module
 COMMANDS: dict[str, tuple[str, str]] = {
     "capture": ("neuron_observer.cli.capture", "Write what this host shows into one file."),
+    "check": ("neuron_observer.cli.check", "May this host take work? Nagios, NPD, Slurm, JSON."),
     "devices": ("neuron_observer.cli.devices", "The devices at a glance."),
     "doctor": ("neuron_observer.cli.doctor", "Say what cannot be read here, why, and the remedy."),
     "job": ("neuron_observer.cli.job", "`job report`: what a job had of its machine."),

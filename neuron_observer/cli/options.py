@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import click
 
 from neuron_observer.clock import ManualClock, SystemClock
+from neuron_observer.collectors.firmware import PERIOD
 from neuron_observer.errors import InputError, UsageError
 from neuron_observer.observer import HostReader, Options
 from neuron_observer.sources.hostfs import DirectoryFs
@@ -215,8 +216,14 @@ def open_reader(  # noqa: PLR0913 - one an option
     kernel_log: bool = False,
     monitor: MonitorFeed | None = None,
     whole: bool = False,
+    one_shot: bool = False,
+    deadline: float | None = None,
 ) -> HostReader:
-    """A reader of the host that the options name; `whole`: of a recording, from its first pass."""
+    """A reader of the host that the options name; `whole`: of a recording, from its first pass.
+
+    `one_shot`: what hardware said may be read a second time at once; `deadline`: seconds that
+    firmware may take.
+    """
     host = open_host(host_root)
     options = Options(
         thorough=thorough,
@@ -225,7 +232,8 @@ def open_reader(  # noqa: PLR0913 - one an option
         machine=only is None,
         jobs=only is None,
         job_mapping=os.environ.get(JOB_MAPPING),
-        firmware_deadline=ONE_SHOT_DEADLINE,
+        firmware_deadline=deadline or ONE_SHOT_DEADLINE,
+        firmware_period=0.0 if one_shot else PERIOD,
         kernel_log=kernel_log,
         monitor=monitor,
     )

@@ -1,4 +1,4 @@
-"""A check in words: the verdict, what was found and what to do, the inventory, what was not seen."""
+"""A check in words: verdict, findings and what to do, inventory, and what was not seen."""
 
 from __future__ import annotations
 
@@ -122,13 +122,13 @@ def status(checked: Checked) -> list[str]:
     healthy = f"{len(checked.devices) - len(ill)} of {len(checked.devices)} healthy"
     named = [f"{one.index} {one.verdict.value}" for one in ill[:PLACES]]
     named += [f"{len(ill) - PLACES} more"] if len(ill) > PLACES else []
+    uncounted = f"{len(checked.findings) - len(counted)} not counted"
+    required = f"{covered.decided} of {covered.required} required signals decided"
     return [
         headline(checked),
         f"devices:  {healthy}{': ' if named else ''}{', '.join(named)}",
-        f"findings: {by_severity}; {len(checked.findings) - len(counted)} not counted,"
-        f" {len(checked.shadow)} in shadow",
-        f"coverage: {covered.decided} of {covered.required} required signals decided,"
-        f" {len(covered.not_covered)} rules not covered",
+        f"findings: {by_severity}; {uncounted}, {len(checked.shadow)} in shadow",
+        f"coverage: {required}, {len(covered.not_covered)} rules not covered",
     ]
 
 

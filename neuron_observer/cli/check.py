@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from neuron_observer.checks import scope as scopes
 from neuron_observer.checks.judging import look, make_judge
-from neuron_observer.cli.options import host_options, open_reader
+from neuron_observer.cli.options import host_options, open_reader, rules_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from neuron_observer.checks.verdict import Checked
     from neuron_observer.observer import HostReader
 
 NPD_DEADLINE = 3.0  # seconds; Node Problem Detector ends a plugin after 5
-
-rules_option = click.option(
-    "--rules",
-    "extra",
-    multiple=True,
-    type=click.Path(exists=True, path_type=Path),
-    help="Rules of your own (a file or a directory): they add, or change what has their id.",
-)
 
 
 @click.command()

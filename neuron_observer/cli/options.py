@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
@@ -137,6 +138,17 @@ def host_options(function: Function) -> Function:
     return function
 
 
+def rules_option(function: Function) -> Function:
+    """`--rules`."""
+    return click.option(
+        "--rules",
+        "extra",
+        multiple=True,
+        type=click.Path(exists=True, path_type=Path),
+        help="Rules of your own (a file or a directory): they add, or change what has their id.",
+    )(function)
+
+
 def monitor_option(function: Function) -> Function:
     """`--monitor`."""
     return click.option(
@@ -216,11 +228,13 @@ def open_reader(  # noqa: PLR0913 - one an option
     kernel_log: bool = False,
     monitor: MonitorFeed | None = None,
     whole: bool = False,
+    lasting: bool = False,
     one_shot: bool = False,
     deadline: float | None = None,
 ) -> HostReader:
     """A reader of the host that the options name; `whole`: of a recording, from its first pass.
 
+    A lasting one keeps descriptors, waits for no firmware and lives in the machine's own time.
     `one_shot`: what hardware said may be read a second time at once; `deadline`: seconds that
     firmware may take.
     """
@@ -232,7 +246,9 @@ def open_reader(  # noqa: PLR0913 - one an option
         machine=only is None,
         jobs=only is None,
         job_mapping=os.environ.get(JOB_MAPPING),
-        firmware_deadline=deadline or ONE_SHOT_DEADLINE,
+        keep=lasting,
+        wait_for_firmware=not lasting,
+        firmware_deadline=deadline or (None if lasting else ONE_SHOT_DEADLINE),
         firmware_period=0.0 if one_shot else PERIOD,
         kernel_log=kernel_log,
         monitor=monitor,
@@ -244,7 +260,8 @@ def open_reader(  # noqa: PLR0913 - one an option
         options = options._replace(
             path_map=config.path_map, all_devices=all_devices or config.all_devices
         )
-    return HostReader(host, clock_of(host, whole=whole), options)
+    clock = SystemClock() if lasting else clock_of(host, whole=whole)
+    return HostReader(host, clock, options)
 
 
 def clock_of(host: HostFs, *, whole: bool = False) -> Clock:

@@ -93,6 +93,8 @@ def finding(of: Finding) -> dict[str, Any]:
         "first_seen": instant(of.first_seen),
         "last_seen": instant(of.last_seen),
         "runbook": of.runbook,
+        "shadow": of.shadow,
+        "program": of.program,
     }
 
 
@@ -122,6 +124,10 @@ def health(of: Health) -> dict[str, Any]:
         "devices": [
             {"index": device.index, "verdict": device.verdict.value, "reason": device.reason}
             for device in of.devices
+        ],
+        "parts": [
+            {"entity": entity(part.entity), "verdict": part.verdict.value, "reason": part.reason}
+            for part in of.parts
         ],
     }
 

@@ -121,6 +121,8 @@ FINDING_DOCUMENT = {
     "first_seen": "2026-11-30T10:00:00.123Z",
     "last_seen": "2026-11-30T10:01:00.123Z",
     "runbook": "docs/runbooks/hbm.md",
+    "shadow": False,
+    "program": False,
 }
 COVERAGE = Coverage(
     decided=40,
@@ -169,6 +171,7 @@ def test_health() -> None:
         "reason": "1 finding",
         "coverage": COVERAGE_DOCUMENT,
         "devices": [{"index": 3, "verdict": "healthy", "reason": "all read"}],
+        "parts": [],
     }
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from neuron_observer import runbooks
 from neuron_observer.cli.metrics import markdown
+from neuron_observer.rules.loader import load
+from neuron_observer.rules.patterns import load as load_patterns
 
 ROOT = Path(__file__).parent.parent
 
@@ -12,6 +15,19 @@ ROOT = Path(__file__).parent.parent
 def test_metrics_page_is_current() -> None:
     """docs/metrics.md is made from the catalogue; make it anew after a change of a row."""
     assert (ROOT / "docs/metrics.md").read_text(encoding="utf-8") == markdown() + "\n"
+
+
+def test_rules_page_is_current() -> None:
+    """docs/rules.md: make it anew with `rules list --format markdown` after a change of a rule."""
+    rules = sorted(load(), key=lambda rule: rule.id)
+    assert (ROOT / "docs/rules.md").read_text(encoding="utf-8") == runbooks.overview(rules)
+
+
+def test_runbooks_are_current() -> None:
+    """docs/runbooks: make them anew with `rules runbooks docs/runbooks`; remove what is no more."""
+    folder = ROOT / "docs/runbooks"
+    found = {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir()}
+    assert found == runbooks.pages(load(), load_patterns())
 
 
 def test_readme_has_two_commands_that_set_themselves_up() -> None:

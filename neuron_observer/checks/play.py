@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # As a daemon reads by default: the expensive lane only on request.
 SCHEDULE = {lane: PERIODS[lane] for lane in ("fast", "normal", "slow")} | {"firmware": PERIOD}
 TICK = min(SCHEDULE.values())
+QUIET_AFTER = 2.0  # seconds after a step; then whole seconds tell as much as every tick
 WALL = 1_796_032_800.0  # of a timeline that tells none: 2026-11-30T10:00:00Z
 _STANDING = (State.FIRING, State.ACKNOWLEDGED, State.RECOVERING)
 
@@ -60,13 +61,14 @@ class Play:
 
     def ticks(self) -> Iterator[tuple[float, tuple[Finding, ...], Health]]:
         """What stands after each tick, and when."""
-        last = -1.0
+        last = changed = -1.0
         for number in range(int(self._timeline.seconds / TICK) + 1):
             at = number * TICK
             if number:
                 self._clock.advance(TICK)
-            self._act(at)
-            if at < self._stopped_until:
+            changed = at if self._act(at) else changed
+            quiet = at - changed > QUIET_AFTER and at % 1.0
+            if at < self._stopped_until or quiet:
                 continue
             self._stage.tell_time()
             findings, health = self._engine(self._read(_due(last, at)))
@@ -83,7 +85,9 @@ class Play:
             return snapshot
         return snapshot._replace(batches=(*snapshot.batches, *self._derived))
 
-    def _act(self, at: float) -> None:
+    def _act(self, at: float) -> bool:
+        """Do what is due; whether anything was."""
+        before = len(self._steps)
         while self._steps and self._steps[0].at <= at:
             step = self._steps.pop(0)
             for deed in step.deeds:
@@ -93,6 +97,7 @@ class Play:
                     self._stopped_until = step.at + deed.value
                 else:
                     self._stage.do((deed,), step.at)
+        return len(self._steps) < before
 
 
 def _due(last: float, at: float) -> list[str]:

@@ -44,7 +44,8 @@ class Matches:
             if isinstance(cell, Missing) and not self._of_ours:
                 reason = cell if cell.why is Why.DENIED else _NO_LOG
                 return Outcome(None, holes=(Hole(LOG, NODE, reason),), open=True)
-            return false(found[0].at + leaf.within if found else None)
+            again = found[0].at + leaf.within if found else None
+            return Outcome(truth=False, again=again, deaf=not self._of_ours)
         again = found[-leaf.at_least].at + leaf.within
         last = found[-1]
         names = ("printed_by", "code", "verdict")

@@ -65,9 +65,10 @@ class Cover:
 
     def update(self, instance: Instance, now: float) -> float | None:
         """Take an evaluation over; when it must be looked at again for its lateness alone."""
-        if not instance.placed:
-            return None
         outcome = instance.outcome
+        plainly = outcome.truth is not None and not outcome.holes
+        if not instance.placed or (plainly and instance.decided):
+            return None
         known = outcome.truth is not None and not instance.rests_on_hearsay()
         late = not known and not outcome.open and instance.only_stale()
         if not late:
@@ -79,6 +80,7 @@ class Cover:
             if now < until:
                 return until
         self._set(instance, known=known)
+        instance.decided = known
         return None
 
     def _set(self, instance: Instance, *, known: bool) -> None:
@@ -99,7 +101,7 @@ class Cover:
     def coverage(self, serials: Mapping[int, str]) -> Coverage:
         """Decided, required, missing, not covered; the same object until something changes."""
         if self._coverage is None:
-            required = sum(self._required.values()) - self._open_required(None, every=True)
+            required = sum(self._required.values()) - len(self._open_required())
             missing = sorted(self._missing.items(), key=lambda item: _place_order(item[0]))
             self._coverage = Coverage(
                 required - len(missing),
@@ -114,18 +116,15 @@ class Cover:
 
     def decided(self) -> dict[int | None, int]:
         """How many required signals were decided, by device."""
-        missing = Counter(one.place.device for one in self._missing)
-        return {
-            device: count - missing[device] - self._open_required(device, every=False)
-            for device, count in self._required.items()
-        }
+        left = self._required.copy()
+        left.subtract(one.place.device for one in self._missing)
+        left.subtract(self._open_required())
+        return dict(left)
 
-    def _open_required(self, device: int | None, *, every: bool) -> int:
-        return sum(
-            one.rule.required and (every or one.place.device == device)
-            for those in self._open.values()
-            for one in those
-        )
+    def _open_required(self) -> list[int | None]:
+        """The devices of required signals that cannot be had."""
+        opened = (one for those in self._open.values() for one in those)
+        return [one.place.device for one in opened if one.rule.required]
 
     def _not_covered(self) -> list[Gap]:
         """Each rule that cannot be decided, once."""

@@ -28,9 +28,9 @@ from neuron_observer.rules.trust import is_level
 from neuron_observer.rules.view import View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from neuron_observer.model import Finding, Health, Snapshot
+    from neuron_observer.model import Coverage, Device, Finding, Health, Snapshot
     from neuron_observer.rules.instance import Instance
     from neuron_observer.rules.roster import Id
     from neuron_observer.rules.rule import Rule
@@ -68,6 +68,7 @@ class Engine:
         self._gaps: deque[float] = deque(maxlen=8)
         self._watching_since: float | None = None
         self._capped = False
+        self._quiet: tuple[Coverage, Mapping[int, Device], Health] | None = None
         self.evaluated = 0  # instances, at the last snapshot
 
     def __call__(
@@ -83,6 +84,8 @@ class Engine:
             version = parse_version(snapshot.driver.version)
             self._capped = not (self._trust_untested or is_checked(version))
             dirty.update(roster.arrange(snapshot.devices))
+            while roster.dropped:
+                self._findings.pop(roster.dropped.pop(), None)
         for spot in changed:
             dirty.update(roster.readers.get(spot, ()))
         dirty |= roster.told(scene.occurrences.take(snapshot, scene.view.devices))
@@ -123,14 +126,15 @@ class Engine:
         before = instance.evaluate(scene, wall)
         roster.changed(instance, before, wall)
         grace = self._cover.update(instance, scene.now)
-        id_ = (instance.rule.id, instance.place)
-        if instance.life is None:
-            self._findings.pop(id_, None)
-        else:
-            self._findings[id_] = self._finding(instance)
-        times = [at for at in (instance.next_look(scene.now), grace) if at is not None]
-        if times and (instance.scheduled is None or min(times) < instance.scheduled):
-            self._wake(instance, min(times))
+        if instance.life is not None:
+            self._findings[instance.rule.id, instance.place] = self._finding(instance)
+        elif before is not None:
+            self._findings.pop((instance.rule.id, instance.place), None)
+        at = instance.next_look(scene.now)
+        if grace is not None:
+            at = grace if at is None else min(at, grace)
+        if at is not None and (instance.scheduled is None or at < instance.scheduled):
+            self._wake(instance, at)
 
     def _finding(self, instance: Instance) -> Finding:
         return words.finding(instance, self.scene, self._roster.serials, capped=self._capped)
@@ -139,12 +143,8 @@ class Engine:
         roster = self._roster
         found = [words.left(self._finding(instance)) for instance in roster.left]
         roster.left.clear()
-        for id_, finding in list(self._findings.items()):
-            instance = roster.instances.get(id_)
-            if instance is None:
-                del self._findings[id_]
-                continue
-            shows = instance.outcome.truth and finding.state is not State.RESOLVED
+        for id_, finding in self._findings.items():
+            shows = roster.instances[id_].outcome.truth and finding.state is not State.RESOLVED
             found.append(finding._replace(last_seen=wall) if shows else finding)
         since = self._watching_since or wall
         told = words.before_watched(self.scene.before_watched.values(), self.scene, since)
@@ -152,7 +152,11 @@ class Engine:
         found.sort(key=words.order)
         coverage = self._cover.coverage(roster.serials)
         devices = self.scene.view.devices
-        return tuple(found), health.fold(found, coverage, devices, self._cover.decided())
+        if found or self._quiet is None or self._quiet[:2] != (coverage, devices):
+            folded = health.fold(found, coverage, devices, self._cover.decided())
+            self._quiet = None if found else (coverage, devices, folded)
+            return tuple(found), folded
+        return (), self._quiet[2]
 
     def memory(self) -> Memory:
         """What a later run must know."""
@@ -167,9 +171,10 @@ class Engine:
                 cell = scene.view.see(metric, place).cell
                 if place.device == device and isinstance(cell, int):
                     scene.baselines[scene.key(place), metric] = cell
-        for (_, place), instance in self._roster.instances.items():
-            if place.device == device:
+        for id_, instance in self._roster.instances.items():
+            if instance.place.device == device:
                 instance.forget()
+                self._findings.pop(id_, None)
                 self._wake(instance, scene.now)
 
     def explain(self, finding_id: str) -> str:

@@ -54,10 +54,9 @@ class Instance:
         self.escalated = False
         self.scheduled: float | None = None
         self.stale_since: float | None = None
+        self.decided = False  # as the coverage has it
         self._hard_at: float | None = None
         self._witness: _Witness | None = None
-        asserted = r.asserted(rule.when)
-        self._counters = {metric for leaf in asserted for metric in r.metrics_of(leaf)}
         self._witnesses: tuple[Place, ...] = ()
 
     def bind(self, view: View) -> list[Spot]:
@@ -144,6 +143,8 @@ class Instance:
 
     def next_look(self, now: float) -> float | None:
         """When it must be looked at again although nothing that it reads has changed."""
+        if self.life is None and self.outcome.truth is False:
+            return self.outcome.again
         times = [self.outcome.again, due(self.life, self.tempo)]
         if self.life and self.life.state is State.RESOLVED:
             times.append(now)  # told once
@@ -162,10 +163,8 @@ class Instance:
         return Confidence.CONFIRMED if self.confirmed and not capped else Confidence.PROBABLE
 
     def rests_on_hearsay(self) -> bool:
-        """Whether it is only false because no line came: none of its counters can be had here."""
-        if self.outcome.truth is not False or not self.outcome.holes:
-            return False
-        return self._counters <= {hole.metric for hole in self.outcome.holes}
+        """Whether it is only false because no line came: what else tells it cannot be had here."""
+        return self.outcome.deaf and bool(self.outcome.holes)
 
     def only_stale(self) -> bool:
         """Whether it is unknown only because readings are late."""

@@ -53,7 +53,7 @@ class Occurrences:
         return {name for name in names if name in self._names}
 
     def of(self, name: str, place: Place, scope: str, since: float) -> list[Occurrence]:
-        """Those at a place of this scope, since an instant, oldest first.
+        """Those at a place of this scope, after an instant, oldest first.
 
         What happened to the whole node (a driver reload) happened to each device.
         """
@@ -63,7 +63,7 @@ class Occurrences:
             for at, those in self._found.get(name, {}).items()
             if truncated(at, scope) == place or (wide and at == NODE)
             for one in those
-            if one.at >= since
+            if one.at > since
         ]
         return sorted(found, key=lambda one: one.at)
 

@@ -40,7 +40,8 @@ class Hole(NamedTuple):
 class Outcome(NamedTuple):
     """Three-valued: `truth` None is unknown, and `holes` tell why.
 
-    Of what is false they tell what was left out because it cannot be had.
+    Of what is false they tell what was left out because it cannot be had; `deaf`: then only a line
+    of a log could have made it true.
 
     `open`: what is missing will never come (chip, driver, privilege), so the condition is not
     covered. `hard`: hardware alone makes it true; `read_at` is the read that shows it. `again` is
@@ -54,6 +55,7 @@ class Outcome(NamedTuple):
     hard: bool = False
     read_at: float = 0.0
     again: float | None = None
+    deaf: bool = False
 
 
 FALSE = Outcome(truth=False)
@@ -106,7 +108,8 @@ def some(parts: Iterable[Outcome]) -> Outcome:
     unknown = [part for part in covered or found if part.truth is None]
     if not unknown:
         left_out = tuple(hole for part in found for hole in part.holes)
-        return Outcome(truth=False, holes=left_out, again=again)
+        deaf = all(part.deaf for part in covered)
+        return Outcome(truth=False, holes=left_out, again=again, deaf=deaf)
     holes = tuple(hole for part in unknown for hole in part.holes)
     return Outcome(None, holes=holes, open=not covered, again=again)
 

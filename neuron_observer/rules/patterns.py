@@ -25,6 +25,7 @@ named group is kept as a field. A row whose fact is only inferred is shown and n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -97,7 +98,16 @@ class Pattern:
 
 def load(paths: Iterable[Path] | None = None) -> tuple[Pattern, ...]:
     """All rows of the given files (default: the shipped ones), in order; ids are unique."""
-    files = sorted(SHIPPED.glob("*.yaml")) if paths is None else paths
+    return _shipped() if paths is None else _load(paths)
+
+
+@cache
+def _shipped() -> tuple[Pattern, ...]:
+    """The shipped rows; the kernel log and the rules both need them."""
+    return _load(sorted(SHIPPED.glob("*.yaml")))
+
+
+def _load(files: Iterable[Path]) -> tuple[Pattern, ...]:
     rows: dict[str, Pattern] = {}
     for path in files:
         for line, row in _rows(path):

@@ -46,6 +46,7 @@ class Roster:
         self.readers: dict[Spot, list[Instance]] = {}
         self.serials: dict[int, str] = {}
         self.left: list[Instance] = []  # of chips that are no longer here
+        self.dropped: list[Id] = []
 
     def arrange(self, devices: Iterable[Device]) -> list[Instance]:
         """Files, devices or the driver came or went: instances for what is here now."""
@@ -123,6 +124,7 @@ class Roster:
     def _drop(self, id_: Id) -> None:
         instance = self.instances.pop(id_)
         instance.scheduled = None
+        self.dropped.append(id_)
         self._of_rule[id_[0]].remove(instance)
         self._cover.remove(instance)
 

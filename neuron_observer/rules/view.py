@@ -140,22 +140,26 @@ class View:
 
     def see(self, metric: str, place: Place) -> Seen:
         """One cell."""
+        found = self._where.get((metric, place))
+        if found is None or metric == DRIVER_STATE:
+            return self._elsewhere(metric, place, found)
+        batch = self._batches[found[0]]
+        row = found[1]
+        return Seen(batch.cells[row], batch.read_at, batch.layout.sources[row])
+
+    def _elsewhere(self, metric: str, place: Place, found: tuple[_Key, int] | None) -> Seen:
+        """What no row gives."""
         snapshot = self.snapshot
         if snapshot is None:
             return Seen(NOT_YET, 0.0)
-        found = self._where.get((metric, place))
         if metric == DRIVER_STATE:
             read_at = self._batches[found[0]].read_at if found else snapshot.monotonic
             return Seen(snapshot.driver.state, read_at, "module/neuron/initstate")
-        if found is None and (metric, place) in self._read:
+        if (metric, place) in self._read:
             return Seen(GONE, snapshot.monotonic)
-        if found is None:
-            settling = snapshot.monotonic - (self._began or 0.0) < SETTLING
-            never = settling and METRICS[metric].lane != "expensive"
-            return Seen(NOT_YET if never else NOT_THERE, snapshot.monotonic)
-        key, row = found
-        batch = self._batches[key]
-        return Seen(batch.cells[row], batch.read_at, batch.layout.sources[row] or metric)
+        settling = snapshot.monotonic - (self._began or 0.0) < SETTLING
+        comes = settling and METRICS[metric].lane == "firmware"  # others: at the first tick
+        return Seen(NOT_YET if comes else NOT_THERE, snapshot.monotonic)
 
     def answers(self, device: int | None) -> bool:
         """Whether a device's serial number reads back; a driver that has none is believed."""

@@ -11,8 +11,12 @@ if TYPE_CHECKING:
 
 
 def document(checked: Checked, code: int) -> dict[str, Any]:
-    """The findings document; `exit_code` is the one that the command ends with."""
-    told = contract.findings_document(checked.verdict, checked.findings, checked.coverage)
+    """The findings document; `exit_code` is the one that the command ends with.
+
+    What is in shadow stands last, is marked so, and has no part in the verdict.
+    """
+    found = (*checked.findings, *checked.shadow)
+    told = contract.findings_document(checked.verdict, found, checked.coverage)
     scope = checked.scope
     return {
         **told,
@@ -26,7 +30,6 @@ def document(checked: Checked, code: int) -> dict[str, Any]:
             {"index": one.index, "verdict": one.verdict.value, "reason": one.reason}
             for one in checked.devices
         ],
-        "shadow": [contract.finding(one) for one in checked.shadow],
         "inventory": [item._asdict() for item in checked.inventory],
         "seconds": round(checked.seconds, 3),
     }

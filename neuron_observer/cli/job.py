@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from neuron_observer.cli.devices import NOT_JUDGED
 from neuron_observer.cli.options import host_options, open_reader
-from neuron_observer.cli.snapshot import NOT_JUDGED
 from neuron_observer.contract import instant
 from neuron_observer.errors import InputError
 from neuron_observer.jobs.documents import report_document

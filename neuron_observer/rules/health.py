@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.model import (
+    Action,
     Confidence,
     Coverage,
     DeviceHealth,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.model import Finding, Gap
 
+_OF_PROGRAMS = frozenset({Action.FIX_PROGRAM, Action.RESTART_JOB})
 _STANDING = frozenset({State.FIRING, State.ACKNOWLEDGED, State.RECOVERING})
 _PARTS = frozenset({"core", "link", "port"})
 _ORDER = {
@@ -59,7 +61,8 @@ def counts(finding: Finding) -> bool:
 
 def is_of_job(finding: Finding) -> bool:
     """Whether it is about a program, or this machine is only where it shows (law 8)."""
-    return finding.program or finding.entity.kind in ("job", "rank")
+    program = finding.program or (finding.action in _OF_PROGRAMS and not finding.blames_hardware)
+    return program or finding.entity.kind in ("job", "rank")
 
 
 def of_finding(finding: Finding) -> Verdict:

@@ -102,7 +102,8 @@ def test_a_register_that_hangs_is_owed_until_it_is_restored(tmp_path: Path) -> N
     )
     expect = (
         "{at: 12, findings: [{confidence: probable}]},"
-        "{at: 35, findings: [{confidence: probable}]}, {at: 90, findings: []}"
+        "{at: 35, findings: [{confidence: probable}], others: [collector-stuck]},"
+        "{at: 90, findings: []}"
     )
     assert problems(tmp_path, steps, expect, seconds=90) == ()
 

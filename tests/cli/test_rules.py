@@ -23,7 +23,7 @@ def test_list_shows_every_rule_in_each_form() -> None:
     document = json.loads(CliRunner().invoke(cli, ["rules", "list", "--format", "json"]).output)
     assert [one["id"] for one in document] == ids
     table = CliRunner().invoke(cli, ["rules", "list", "--format", "markdown"]).output
-    assert all(f"| `{id_}` |" in table for id_ in ids)
+    assert all(f"| [{id_}](runbooks/{id_}.md) |" in table for id_ in ids)
 
 
 def test_own_rules_are_listed_too(tmp_path: Path) -> None:

@@ -86,7 +86,6 @@ def test_one_finding_gives_its_verdict(
         {"state": State.PENDING},
         {"state": State.RESOLVED},
         {"action": Action.FIX_PROGRAM, "blames_hardware": False},
-        {"action": Action.LOOK_AT_OTHER_WORKERS, "blames_hardware": False},
         {"entity": ENTITIES[4]},
     ],
 )

@@ -142,5 +142,6 @@ def _answer(checked: Checked, form: str, fail_on: str | None) -> int:
         return plugins.npd_code(code)
     else:
         code = plugins.slurm_code(code)
-        click.echo(plugins.slurm(checked), err=not code)
+        if code or checked.verdict.value != "healthy":  # HealthCheckProgram must be silent
+            click.echo(plugins.slurm(checked), err=not code)
     return code

@@ -5,7 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 
-BENCHMARKS = ("poll", "peer_netclass", "startup", "jobs", "simulation")
+BENCHMARKS = (
+    "poll",
+    "daemon",
+    "latency",
+    "peer_netclass",
+    "startup",
+    "jobs",
+    "simulation",
+    "top",
+)
 
 
 def main() -> int:

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.hosts import Interfaces, bind, bind_folder, enter_namespaces, mount, write_tree
-from benchmarks.lanes import groups, write_groups
+from benchmarks.lanes import groups, periods, write_groups
 from benchmarks.measuring import TREES, Goal, Pair, compile_floor, judge, machine, within
 from neuron_observer.cli import COMMANDS
 from neuron_observer.clock import ManualClock, SystemClock
@@ -105,7 +105,7 @@ class Running:
         self.pid = self._process.pid
 
     def cpu(self) -> float:
-        """Processor seconds of all its threads; the id of a process's clock: <linux/posix-timers.h>."""
+        """Processor seconds of all its threads, by the clock of the process (posix-timers.h)."""
         if self._process.poll() is not None:
             raise SystemExit(f"{self._process.args!r} ended by itself")
         return time.clock_gettime((~self.pid << 3) | 2)
@@ -165,7 +165,9 @@ def measure_cost(options: argparse.Namespace, folder: Path) -> bool:
             _clock.wait(1.0)
         kernel = slab() - kernel
         ours.stop()
-        with started([floor, "lanes", write_groups(folder / "groups", found)]) as theirs:
+        with started(
+            [floor, "lanes", write_groups(folder / "groups", found, periods(root))]
+        ) as theirs:
             _clock.wait(2.0)
             theirs.stop()
             pairs = [
@@ -175,6 +177,7 @@ def measure_cost(options: argparse.Namespace, folder: Path) -> bool:
                 for _ in range(options.slices)
             ]
         resident = ours.resident()
+    print(f"seconds by lane, of both: {periods(root)}")
     met = judge(Goal("processor time", CPU_GOAL), pairs, "ms a second")
     met &= within("resident memory", resident / 1e6, RESIDENT_GOAL / 1e6, "MB")
     return within("kernel memory", kernel / 1e6, KERNEL_GOAL / 1e6, "MB") and met

@@ -8,10 +8,11 @@ from neuron_observer.clock import SystemClock
 from neuron_observer.loop import PERIODS
 from neuron_observer.observer import HostReader, Options
 from neuron_observer.sources.hostfs import DirectoryFs
+from neuron_observer.sources.wakeups import FileWakeups
 from neuron_observer.sources.workers import DirectWorkers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from neuron_observer.sources.hostfs import Content, FileSet
@@ -92,11 +93,22 @@ def groups(root: Path) -> list[Group]:
     ]
 
 
-def write_groups(file: Path, found: Sequence[Group]) -> Path:
-    """A list of groups as the floor reads it."""
+def periods(root: Path) -> dict[str, float]:
+    """Seconds by lane, as the loop has them: what is announced needs no fast lane of its own."""
+    reader = HostReader(DirectoryFs(str(root)), SystemClock(), Options(machine=False))
+    wakeups = FileWakeups(str(root))
+    wakeups.watch(reader.pollable)
+    announced = wakeups.watched.issuperset(reader.pollable)
+    wakeups.close()
+    reader.close()
+    return PERIODS | ({"fast": PERIODS["normal"]} if announced else {})
+
+
+def write_groups(file: Path, found: Sequence[Group], seconds: Mapping[str, float]) -> Path:
+    """A list of groups, with seconds by lane, as the floor reads it."""
     lines = []
     for group in found:
         way = "keep" if group.keep else "open"
-        lines += [f"@ {round(PERIODS[group.lane] * 1000)} {way} {group.folder}", *group.names]
+        lines += [f"@ {round(seconds[group.lane] * 1000)} {way} {group.folder}", *group.names]
     file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return file

@@ -164,10 +164,13 @@ class HostReader:
 
     def _read_jobs(self) -> list[Batch]:
         if self.jobs:
-            devices = self._devices(tuple(self._batches.values()))
+            if self._known is None:
+                self._known = self._devices(tuple(self._batches.values()))
             monitor = self.live.monitor if self.live else None
             patience = JOBS_DEADLINE if self.options.wait_for_firmware else JOBS_PATIENCE
-            self._events += self.jobs.poll(devices, monitor.sample if monitor else None, patience)
+            self._events += self.jobs.poll(
+                self._known, monitor.sample if monitor else None, patience
+            )
         return []
 
     def _read_firmware(self) -> list[Batch]:

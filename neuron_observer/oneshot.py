@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from neuron_observer.derive import derive
+from neuron_observer.model import Frame, Health, Value, Verdict
 from neuron_observer.observer import ALL_LANES
+from neuron_observer.readings import reading
 from neuron_observer.sources.hostfs import DirectoryFs
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Sequence
 
-    from neuron_observer.model import Snapshot
+    from neuron_observer.model import Event, Finding, Place, Snapshot
     from neuron_observer.observer import HostReader
 
+NOT_JUDGED = Health(Verdict.UNKNOWN, "only read, not judged: no rule was evaluated")
 ONE_SHOT_GAP = 0.3  # seconds between the two reads
 _MOVING = ("fast", "normal", "jobs", "expensive")
 
@@ -24,12 +27,56 @@ def read_once(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> Snapsho
     A recording of one instant is read once: the same bytes again would be rates of 0 that nobody
     measured.
     """
+    return read_twice(reader, lanes)[-1]
+
+
+def read_twice(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> tuple[Snapshot, ...]:
+    """The snapshots of both reads, the later one complete; one of a recording of one instant."""
     first = reader.poll(lanes, derived=False)
     if not let_time_pass(reader, first.monotonic):
-        return first._replace(batches=(*first.batches, *derive(None, first)))
+        return (first._replace(batches=(*first.batches, *derive(None, first))),)
     second = reader.poll([lane for lane in lanes if lane in _MOVING])
     broken = tuple(run for run in first.runs if not run.ok)
-    return second._replace(events=first.events + second.events, runs=broken + second.runs)
+    both = second._replace(events=first.events + second.events, runs=broken + second.runs)
+    return first, both
+
+
+class StillFeed:
+    """A feed whose frame stays: what was read once, of a host or a recording."""
+
+    def __init__(
+        self,
+        snapshots: Sequence[Snapshot],
+        health: Health,
+        findings: tuple[Finding, ...] = (),
+        explain: Callable[[str], str] = lambda _: "",
+    ) -> None:
+        self._snapshots = snapshots
+        self._explain = explain
+        self.frame = Frame(snapshots[-1], findings, health)
+
+    def latest(self) -> Frame | None:
+        """The frame."""
+        return self.frame
+
+    def history(self, metric: str, place: Place, seconds: float) -> Sequence[Value]:
+        """Its value in each of the snapshots, where it was read anew."""
+        found: dict[float, Value] = {}
+        oldest = self.frame.snapshot.monotonic - seconds
+        for snapshot in self._snapshots:
+            value = reading(snapshot.batches, metric, place)
+            if isinstance(value, Value) and value.read_time >= oldest:
+                found[value.read_time] = value
+        return [found[read_time] for read_time in sorted(found)]
+
+    def events(self, seconds: float) -> Sequence[Event]:
+        """What happened at most so long before the frame."""
+        oldest = self.frame.snapshot.at - seconds
+        return [event for event in self.frame.snapshot.events if event.at >= oldest]
+
+    def explain(self, finding_id: str) -> str:
+        """The meaning of a finding; empty if no rule was evaluated."""
+        return self._explain(finding_id)
 
 
 def let_time_pass(reader: HostReader, since: float) -> bool:

@@ -33,6 +33,7 @@ FLOORS = {
     "live": 4,
     "observer": 4,
     "oneshot": 4,
+    "early": 4,
     "loop": 4,
     "sim": 3,
     "store": 4,
@@ -72,6 +73,7 @@ SAME_FLOOR = {
     ("doctor", "observer"),
     ("observer", "live"),
     ("oneshot", "observer"),
+    ("early", "loop"),
     ("loop", "observer"),
     ("checks", "observer"),
     ("checks", "live"),
@@ -196,7 +198,9 @@ def _loaded(*arguments: str) -> set[str]:
     return set(run.stderr.splitlines())
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("devices", "--help"), ("doctor", "--help")])
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("devices", "--help"), ("doctor", "--help"), ("top", "--help")]
+)
 def test_start_up_is_light(arguments: tuple[str, ...]) -> None:
     """Help loads no screen, no table library, no numbers library and no exporter."""
     heavy = {"textual", "rich", "numpy", "prometheus_client", "yaml", "psutil"}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 from neuron_observer import runbooks
 from neuron_observer.cli.metrics import markdown
 from neuron_observer.rules.loader import load
 from neuron_observer.rules.patterns import load as load_patterns
+from tests.tui.picture import picture
 
 ROOT = Path(__file__).parent.parent
 
@@ -35,9 +38,22 @@ def test_readme_has_two_commands_that_set_themselves_up() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     commands = [line for line in readme.splitlines() if line.startswith("python3 -m venv")]
     assert len(commands) == 2
-    assert "neuron-observer devices --host-root tests/trees/" in commands[0]
+    assert commands[0].endswith(".venv/bin/neuron-observer top --simulate")
     assert "pytest" in commands[1]
     assert "<!-- test command -->" in readme
+
+
+def test_the_picture_is_made_by_its_command() -> None:
+    """README shows it; it is well formed, small, asks no other host, and the same each time."""
+    assert "](docs/top.svg)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    stored = (ROOT / "docs/top.svg").read_text(encoding="utf-8")
+    made = picture()
+    assert made == picture()
+    for text in (stored, made):
+        assert ET.fromstring(text).tag.endswith("svg")  # noqa: S314 - our own
+        assert len(text.encode()) < 200_000
+        assert re.findall(r"https?://[^\"]*", text) == ["http://www.w3.org/2000/svg"]
+        assert "trn2.48xlarge" in text
 
 
 def test_readme_shows_only_verbs_that_exist() -> None:

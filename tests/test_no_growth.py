@@ -7,6 +7,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuron_observer.history import History
+from neuron_observer.loop import Loop
 from neuron_observer.model import Missing, Place
 from neuron_observer.observer import HostReader, Options
 from neuron_observer.readings import reading
@@ -70,6 +72,36 @@ def test_ten_thousand_cycles(
     rate = reading(snapshot.batches, "core.inference_rate", Place(0, 0))
     assert not isinstance(rate, Missing)
     assert rate.value == 1.0
+    assert after[:2] == before[:2]
+    assert after[2] - before[2] < 1_000_000
+
+
+def test_ten_thousand_ticks_of_the_loop(
+    tree: Callable[[str], ListingFs], clock: ManualClock, tmp_path: Path
+) -> None:
+    """With a history that was full long before: nothing grows, and the last minutes are held."""
+    _small_host(tree("trn2.3xlarge-2.30.2-busy"), tmp_path)
+    host = DirectoryFs(str(tmp_path))
+    history = History(window=60.0)
+    options = Options(keep=True, wait_for_firmware=False)
+    loop = Loop(HostReader(host, clock, options), history=history)
+    before = (0, 0, 0)
+    with (tmp_path / COUNTER).open("r+b", buffering=0) as counter:
+        for tick in range(WARM_UP + CYCLES):
+            if tick == WARM_UP:
+                before = (_descriptors(), threading.active_count(), _resident())
+            if tick % 4 == 0:
+                counter.seek(0)
+                counter.write(b"%020d\n" % tick)
+            assert loop.tick() is not None
+            clock.advance(0.25)
+        after = (_descriptors(), threading.active_count(), _resident())
+    held = loop.feed.history("core.inferences", Place(0, 0), 60.0)
+    loop.close()
+    assert [value.value for value in held] == list(
+        range(WARM_UP + CYCLES - 4 * 60, WARM_UP + CYCLES, 4)
+    )
+    assert history.seconds == 60.0
     assert after[:2] == before[:2]
     assert after[2] - before[2] < 1_000_000
 

@@ -6,7 +6,7 @@ jobs that still hold a device, and cores that are missing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.checks.inventory import cores_missing
 from neuron_observer.jobs.impact import leftovers
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 
 LANES = ("fast", "normal", "slow", "firmware", "jobs")
 MOVING = ("fast", "normal", "jobs", "expensive")
+
+
+class Look(NamedTuple):
+    """What two reads gave: the last frame, both snapshots (one of a single instant), the judge."""
+
+    frame: Frame
+    reads: tuple[Snapshot, ...]
+    judge: Judge
 
 
 class Judge:
@@ -93,9 +101,7 @@ def load_rules(extra: Sequence[Path] = ()) -> tuple[Rule, ...]:
     return load(extra=extra)
 
 
-def look(
-    reader: HostReader, make: Callable[[], Judge], lanes: Collection[str] = LANES
-) -> tuple[Frame, Judge]:
+def look(reader: HostReader, make: Callable[[], Judge], lanes: Collection[str] = LANES) -> Look:
     """Two reads 300 ms apart, both judged; the rules are loaded while the first one ages.
 
     What the first read makes suspicious is read again in every lane, so that hardware has its
@@ -106,10 +112,10 @@ def look(
     judge = make()
     findings, health = judge(first)
     if not let_time_pass(reader, first.monotonic):
-        return Frame(first, findings, health), judge
+        return Look(Frame(first, findings, health), (first,), judge)
     suspicious = any(one.severity is not Severity.INFO for one in findings)
     second = reader.poll([lane for lane in lanes if suspicious or lane in MOVING])
     findings, health = judge(second)
     broken = tuple(run for run in first.runs if not run.ok)
     both = second._replace(events=first.events + second.events, runs=broken + second.runs)
-    return Frame(both, findings, health), judge
+    return Look(Frame(both, findings, health), (first, both), judge)

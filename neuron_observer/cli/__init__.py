@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "neuron_observer.cli.stragglers",
         "Who was slow, in a table of per-rank step times.",
     ),
+    "top": ("neuron_observer.cli.top", "The devices, cores and host on a screen that moves."),
     "triage": ("neuron_observer.cli.triage", "Say what a log means and what to do about it."),
 }
 

@@ -108,7 +108,7 @@ def look_and_check(
         scope = scopes.WHOLE_NODE
         if wanted and wanted[0] == "devices":
             scope = scopes.by_devices(wanted[1], reader.topology)
-        frame, _ = look(reader, lambda: make_judge(extra, one_shot=True))
+        frame = look(reader, lambda: make_judge(extra, one_shot=True)).frame
         topology = reader.topology
         seconds = reader.clock.monotonic() - begin
     finally:

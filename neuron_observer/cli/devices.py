@@ -10,8 +10,8 @@ from neuron_observer.catalogue import METRICS
 from neuron_observer.catalogue.chips import GIB
 from neuron_observer.cli.options import host_options, open_reader
 from neuron_observer.collectors.identity import missing_indexes
-from neuron_observer.model import Frame, Health, Missing, Place, Verdict, Why
-from neuron_observer.oneshot import read_once
+from neuron_observer.model import Frame, Missing, Place, Why
+from neuron_observer.oneshot import NOT_JUDGED, read_once
 from neuron_observer.readings import ABSENT, find
 from neuron_observer.text import Footnotes, cell_text, printable, table
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from neuron_observer.model import Batch, Cell, Device, Snapshot
     from neuron_observer.observer import HostReader
 
-NOT_JUDGED = Health(Verdict.UNKNOWN, "only read, not judged: no rule was evaluated")
 HEADS = ("DEV", "CHIP", "SERIAL", "NC", "HBM GiB", "UTIL", "POWER", "UE", "REP", "CE", "FIRMWARE")
 _RIGHT = (True, False, False, True, True, True, True, True, True, True, False)
 _LEGEND = (
@@ -99,7 +98,7 @@ def _look(reader: HostReader, *, judged: bool) -> Frame:
     if judged:
         from neuron_observer.checks.judging import look, make_judge  # noqa: PLC0415 - costs yaml
 
-        return look(reader, lambda: make_judge(one_shot=True))[0]
+        return look(reader, lambda: make_judge(one_shot=True)).frame
     return Frame(read_once(reader, ("fast", "normal", "slow", "firmware")), (), NOT_JUDGED)
 
 

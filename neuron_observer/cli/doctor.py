@@ -65,7 +65,7 @@ def command(
     )
     try:
         wait_for_report(reader)
-        frame, _ = look(reader, lambda: make_judge(extra, one_shot=True), ALL_LANES)
+        frame = look(reader, lambda: make_judge(extra, one_shot=True), ALL_LANES).frame
         report = examine(reader, frame.snapshot)
         topology = reader.topology
     finally:

@@ -111,7 +111,7 @@ def _now(fault: str, reader: HostReader, rules: Sequence[Rule]) -> Iterator[str]
         yield "Now: nothing of Neuron is here: no device, no driver, no PCI function."
         return
     try:
-        frame, _ = look(reader, lambda: judge_by(rules, one_shot=True))
+        frame = look(reader, lambda: judge_by(rules, one_shot=True)).frame
     finally:
         reader.close()
     standing: list[Finding] = [one for one in frame.findings if one.id == fault]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import resource
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 ONE_SHOT_DEADLINE = 10.0  # seconds; nobody waits a minute to hear that a device does not answer
 JOB_MAPPING = "DCGM_HPC_JOB_MAPPING_DIR"  # as dcgm-exporter calls it
+ENOUGH_DESCRIPTORS = 10_000  # a trn2.48xlarge has some 8,000 files that are read again and again
 REPORT_WAIT = 11.0  # seconds; two of neuron-monitor's own periods, and a start
 
 Function = TypeVar("Function", bound="Callable[..., object]")
@@ -231,14 +234,15 @@ def open_reader(  # noqa: PLR0913 - one an option
     lasting: bool = False,
     one_shot: bool = False,
     deadline: float | None = None,
+    host: HostFs | None = None,
 ) -> HostReader:
-    """A reader of the host that the options name; `whole`: of a recording, from its first pass.
+    """A reader of the host that the options name, or of one that they named before.
 
-    A lasting one keeps descriptors, waits for no firmware and lives in the machine's own time.
-    `one_shot`: what hardware said may be read a second time at once; `deadline`: seconds that
-    firmware may take.
+    A lasting one keeps descriptors, waits for no firmware and lives in the machine's own time;
+    `whole`: of a recording, from its first pass; `one_shot`: what hardware said may be read a
+    second time at once; `deadline`: seconds that firmware may take.
     """
-    host = open_host(host_root)
+    host = host or open_host(host_root)
     options = Options(
         thorough=thorough,
         all_devices=all_devices,
@@ -246,7 +250,7 @@ def open_reader(  # noqa: PLR0913 - one an option
         machine=only is None,
         jobs=only is None,
         job_mapping=os.environ.get(JOB_MAPPING),
-        keep=lasting,
+        keep=lasting and enough_descriptors(),
         wait_for_firmware=not lasting,
         firmware_deadline=deadline or (None if lasting else ONE_SHOT_DEADLINE),
         firmware_period=0.0 if one_shot else PERIOD,
@@ -260,8 +264,15 @@ def open_reader(  # noqa: PLR0913 - one an option
         options = options._replace(
             path_map=config.path_map, all_devices=all_devices or config.all_devices
         )
-    clock = SystemClock() if lasting else clock_of(host, whole=whole)
-    return HostReader(host, clock, options)
+    return HostReader(host, SystemClock() if lasting else clock_of(host, whole=whole), options)
+
+
+def enough_descriptors() -> bool:
+    """Whether all files may stay open; allows itself what an administrator allows, not a shell."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return most >= ENOUGH_DESCRIPTORS
 
 
 def clock_of(host: HostFs, *, whole: bool = False) -> Clock:

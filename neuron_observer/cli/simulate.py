@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--every",
-    default=1.0,
+    default=0.2,
     show_default=True,
     type=click.FloatRange(0.05, 60),
     help="Seconds between two rounds of writing.",

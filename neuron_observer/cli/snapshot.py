@@ -67,7 +67,7 @@ def command(  # noqa: PLR0913 - one an option
     )
     try:
         wait_for_report(reader)
-        frame, _ = look(reader, lambda: make_judge(extra, one_shot=True), lanes)
+        frame = look(reader, lambda: make_judge(extra, one_shot=True), lanes).frame
     finally:
         reader.close()
     snapshot = frame.snapshot

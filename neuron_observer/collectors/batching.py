@@ -196,15 +196,16 @@ class FileBatch:
         """Read all files once."""
         begin = clock.monotonic()
         raw = self._files.read()
-        return self.take(raw, begin, clock.monotonic() - begin, clock.wall())
+        wall = clock.wall() if self._guard else 0.0
+        return self.take(raw, begin, clock.monotonic() - begin, wall)
 
     def take(self, raw: list[Content], read_at: float, seconds: float, wall: float) -> Batch:
         """Make a batch of what somebody else read from `paths`."""
         before, untouched = self._published, self._published is self._parsed
         rows: Iterable[int] = self._parse(raw)
-        cells = self._parsed
-        if self._guard:
-            cells = self._guard(self.layout, cells, wall)
+        cells = self._guard(self.layout, self._parsed, wall) if self._guard else self._parsed
+        if cells is before:  # not one byte is another
+            return Batch(*self.name, self.layout, cells, read_at, seconds)
         if self._guard or not untouched:
             rows = compress(range(len(cells)), map(ne, cells, before))
         self._published = cells
@@ -214,6 +215,8 @@ class FileBatch:
     def _parse(self, raw: list[Content]) -> tuple[int, ...]:
         """Parse the files whose bytes are not what they were; the rows that they give."""
         before, self._raw = self._raw, raw
+        if raw == before:
+            return ()
         changed = list(compress(range(len(raw)), map(ne, raw, before)))
         if not changed:
             return ()

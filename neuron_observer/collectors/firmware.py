@@ -29,9 +29,8 @@ PERIOD = 10.0  # seconds
 LONGEST_BACK_OFF = 300.0  # seconds
 SLOW_READ = 0.1  # seconds; a healthy register takes microseconds
 BLOCKED_READ = 0.9  # seconds; a blocking driver retries for whole seconds before it prints 0
-_SECONDS = METRICS["device.firmware.read_seconds"]
-_ANSWERING = METRICS["device.firmware.answering"]
-STANDING = (_SECONDS.id, _ANSWERING.id)  # true of a device until it is asked again
+READ_SECONDS = METRICS["device.firmware.read_seconds"]
+ANSWERING = METRICS["device.firmware.answering"]
 _PENDING = Missing(Why.NOT_YET, "not read yet")
 _IN_RESET = Missing(Why.NOT_YET, "the device is being reset")
 
@@ -75,7 +74,7 @@ class FirmwareCollector:
             found = device.tree.found.get((None, "reset"), [])
             if len(found) == 1:
                 self._reset_files[index] = f"{device.path}/{found[0]}"
-            absent = [Absent(spec, Place(index), _PENDING) for spec in (_SECONDS, _ANSWERING)]
+            absent = [Absent(spec, Place(index), _PENDING) for spec in (READ_SECONDS, ANSWERING)]
             batch = FileBatch(
                 BatchName(self.name, "firmware", index),
                 host,
@@ -168,8 +167,8 @@ class FirmwareCollector:
         state.due_at = self._clock.monotonic() + pause
         cells = batch.cells.copy()
         place = Place(index)
-        cells[batch.layout.rows[_SECONDS.id, place]] = round(seconds, 6)
-        cells[batch.layout.rows[_ANSWERING.id, place]] = int(answering)
+        cells[batch.layout.rows[READ_SECONDS.id, place]] = round(seconds, 6)
+        cells[batch.layout.rows[ANSWERING.id, place]] = int(answering)
         return batch._replace(cells=cells)
 
     def close(self) -> None:

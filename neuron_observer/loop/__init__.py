@@ -38,7 +38,9 @@ PERIODS = {  # seconds; the expensive lane (pe_cntrs) is read on request only
     "jobs": jobs.PERIOD,
 }
 SETTLE = 0.02  # seconds after a wake-up before the next: a flapping link costs little
+LONGEST_WAIT = 1.0  # seconds; a signal just before a wait is heard only after it
 TELL_FROM = 1.0  # seconds that a read is late, or that the wall clock is off, to be an event
+_WITH_NORMAL = {"fast": "normal"}
 _NOT_JUDGED = Health(Verdict.UNKNOWN, "only read, not judged: no rule was evaluated")
 _LAST_WAIT = 5.0  # seconds for the loop's thread to end
 
@@ -89,10 +91,12 @@ class Loop:
         woken = False
         while not self._stopped:
             self.tick(woken=woken)
-            rest = self.schedule.until_next(self._clock.monotonic())
             if woken:
-                self._clock.wait(min(SETTLE, rest))
-            woken = self._wakeups.wait(self.schedule.until_next(self._clock.monotonic()))
+                self._clock.wait(min(SETTLE, self._rest()))
+            woken = self._wakeups.wait(min(LONGEST_WAIT, self._rest()))
+
+    def _rest(self) -> float:
+        return self.schedule.until_next(self._clock.monotonic())
 
     def stop(self) -> None:
         """End `run` after the tick at hand; from any thread or signal handler."""
@@ -115,7 +119,7 @@ class Loop:
         lanes = {*due, "fast"} if woken else due.keys()
         snapshot = self._read(lanes)
         if "normal" in lanes:
-            self._fenced("wakeups", lambda: self._wakeups.watch(self.reader.pollable))
+            self._fenced("wakeups", self._watch)
         self._fenced("history", partial(self._history.add, snapshot))
         told = [*self._lateness(due), *self._clock_step(snapshot), *self._overflow()]
         frame = self._judged(snapshot._replace(events=(*snapshot.events, *told)))
@@ -124,6 +128,16 @@ class Loop:
         for listener in self._listeners:
             self._fenced("listener", partial(listener, frame))
         return frame
+
+    def _watch(self) -> None:
+        """Watch what the driver announces; all that the fast lane is for is then read at once.
+
+        Its own period is not needed as long as that works and nothing else comes by itself.
+        """
+        files = self.reader.pollable
+        self._wakeups.watch(files)
+        announced = bool(files) and self._wakeups.watched.issuperset(files)
+        self.schedule.follow(_WITH_NORMAL if announced and not self.reader.live else {})
 
     def _read(self, lanes: Collection[str]) -> Snapshot:
         """What the reader gives; where it fails as a whole, what it gave last."""

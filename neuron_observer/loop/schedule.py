@@ -19,7 +19,8 @@ class Schedule:
 
     def __init__(self, periods: Mapping[str, float]) -> None:
         """Seconds by lane."""
-        self.periods = dict(periods)
+        self._periods = dict(periods)
+        self._follows: dict[str, str] = {}  # lane → the lane that it is read with
         self._begin: float | None = None
         self._taken = dict.fromkeys(periods, -1)  # the last point of the grid that was due
         self.skipped = dict.fromkeys(periods, 0)  # points that passed without a read
@@ -29,17 +30,39 @@ class Schedule:
         if self._begin is None:
             self._begin = now
         found: dict[str, int] = {}
-        for lane, period in self.periods.items():
+        for lane, period in self._own_periods():
             point = int((now - self._begin) / period + _EARLY)
             missed = point - self._taken[lane] - 1
             if missed >= 0:
                 found[lane] = missed
                 self.skipped[lane] += missed
                 self._taken[lane] = point
+        for lane, leader in self._follows.items():
+            if leader in found:
+                found[lane] = 0
+                self._taken[lane] = int((now - self._begin) / self._periods[lane] + _EARLY)
         return found
+
+    def follow(self, follows: Mapping[str, str]) -> None:
+        """Have lanes read whenever another one is, instead of at their own period."""
+        self._follows = {
+            lane: leader
+            for lane, leader in follows.items()
+            if lane in self._periods and leader in self._periods
+        }
+
+    @property
+    def periods(self) -> dict[str, float]:
+        """Seconds by lane, as they are now."""
+        return self._periods | {
+            lane: self._periods[leader] for lane, leader in self._follows.items()
+        }
+
+    def _own_periods(self) -> list[tuple[str, float]]:
+        return [item for item in self._periods.items() if item[0] not in self._follows]
 
     def until_next(self, now: float) -> float:
         """Seconds until a lane is due, 0 if one is."""
         begin = now if self._begin is None else self._begin
-        points = (begin + (self._taken[lane] + 1) * p for lane, p in self.periods.items())
+        points = (begin + (self._taken[lane] + 1) * p for lane, p in self._own_periods())
         return max(min(points) - now, 0.0)

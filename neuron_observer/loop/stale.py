@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from neuron_observer.collectors.firmware import STANDING
+from neuron_observer.collectors.firmware import (
+    ANSWERING,
+    LONGEST_BACK_OFF,
+    PERIOD,
+    READ_SECONDS,
+)
 from neuron_observer.model import Missing, Why
 
 if TYPE_CHECKING:
@@ -39,12 +44,19 @@ def mark_stale(
 
 
 def _stale(batch: Batch, now: float) -> Batch:
-    reason = Missing(Why.STALE, f"last read {now - batch.read_at:.0f} s ago")
+    age = now - batch.read_at
+    reason = Missing(Why.STALE, f"last read {age:.0f} s ago")
     cells: list[Cell] = [cell if isinstance(cell, Missing) else reason for cell in batch.cells]
-    for metric in STANDING:
-        column = batch.layout.columns.get(metric)
-        if column:
-            rows = slice(column.start, column.start + len(column.places))
-            cells[rows] = batch.cells[rows]
+    for row in _standing(batch, age):
+        cells[row] = batch.cells[row]
     changed = tuple(row for row, cell in enumerate(cells) if cell is reason)
     return batch._replace(cells=cells, changed=changed)
+
+
+def _standing(batch: Batch, age: float) -> list[int]:
+    """Rows that say that a device does not answer: true while it is left alone."""
+    columns = batch.layout.columns
+    if ANSWERING.id not in columns or age > LONGEST_BACK_OFF + STALE_AFTER * PERIOD:
+        return []
+    rows = [columns[spec.id].start for spec in (ANSWERING, READ_SECONDS)]
+    return rows if batch.cells[rows[0]] == 0 else []

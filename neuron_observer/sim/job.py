@@ -10,13 +10,13 @@ from neuron_observer.sim.chips import GIB
 from neuron_observer.sim.loading import say_reset
 from neuron_observer.sim.network import carry
 from neuron_observer.sim.processes import launch, make_rank
+from neuron_observer.sim.state import PAGE
 from neuron_observer.sim.work import Load
 
 if TYPE_CHECKING:
     from neuron_observer.sim.state import Core, Device
     from neuron_observer.sim.world import World
 
-PAGE = 4096
 LARGEST = 2 << 20  # bytes of the last allocation that a core makes
 # shares of a job's HBM by category, and bytes of host memory a core
 _HBM = (
@@ -30,7 +30,8 @@ _HOST = (
 )
 ACHIEVED = 0.7  # share of the peak operations that a busy core reaches; made up
 _IN_TURN = 8  # one core in so many changes its memory at a time
-_BREATH = 5.0  # seconds between two changes of a job's memory and two steps of its traffic
+_BREATH = 5.0  # seconds between two changes of a job's memory
+_STEP = 0.5  # seconds between two steps, each of which sends its traffic
 
 
 class Job(NamedTuple):
@@ -93,6 +94,8 @@ class RunningJob:
         self._use_host(1)
         node.changed()
         self.world.every(_BREATH, self._breathe, until=self.job.until)
+        if len(self.pids) > 2:  # the launcher and two that talk to each other
+            self.world.every(_STEP, self._talk, until=self.job.until)
 
     def _use_host(self, sign: int) -> None:
         """Take processors and memory of the host for all processes, or give them back."""
@@ -166,7 +169,7 @@ class RunningJob:
         return self.running and any(place.device is device for place in self.places)
 
     def _breathe(self) -> None:
-        """A buffer comes or goes on each core, and a step's traffic goes over the network."""
+        """A buffer comes or goes on each core."""
         if not self.running:
             return
         self._breaths += 1
@@ -174,9 +177,12 @@ class RunningJob:
             size = self.world.random.randint(1, 16) * (1 << 20)
             place.core.allocate("tensors", size)
             place.core.allocate("tensors", -size)
-        if len(self.pids) > 2:  # the launcher and two that talk to each other
+
+    def _talk(self) -> None:
+        """A step's traffic goes over the network."""
+        if self.running:
             for port in self.world.node.ports:
-                carry(port, int(self.job.traffic * 1e9 * _BREATH))
+                carry(port, int(self.job.traffic * 1e9 * _STEP))
 
     def end(self) -> None:
         """The processes end: counters are handed over, memory is given back."""

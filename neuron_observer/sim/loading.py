@@ -14,6 +14,7 @@ from neuron_observer.sim.state import (
     DATASTORES,
     DRIVER_INFO,
     HOST_MEMORY,
+    PAGE,
     RINGS,
     RUNTIME_INFO,
     STATUS,
@@ -63,14 +64,13 @@ def idle_memory(node: Node) -> None:
     """Host memory that the driver holds as long as it is loaded; its HBM is not counted."""
     newest = node.driver.number >= (2, 30, 2)
     for device in node.devices:
+        first = device.cores[0]
+        device.book_host(first, "driver_memory", DATASTORES)
         for core in device.cores:
-            device.book_host(core, "driver_memory", RINGS)
-        device.book_host(device.cores[0], "driver_memory", DATASTORES)
-        if newest:
-            for _ in device.cores:
-                device.book_host(device.cores[0], "driver_memory", COMPLETION_QUEUES)
-        else:
-            device.cores[0].host.present = device.host["driver_memory"].present = 4096
+            device.book_host(core, "driver_memory", RINGS - PAGE)
+            device.book_host(core, "driver_memory", PAGE)
+        for _ in device.cores if newest else ():
+            device.book_host(first, "driver_memory", COMPLETION_QUEUES)
 
 
 def unload(world: World) -> None:

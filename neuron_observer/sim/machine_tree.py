@@ -105,8 +105,8 @@ def _class_attributes(tree: Tree, world: World) -> None:
     if platform in ("pds", "max"):
         _pds(tree, node, 4 if platform == "pds" else 1)
     if node.driver.number >= (2, 28, 0):
-        for name in ("hbm_7200_capable", "current_perf_profile"):
-            tree.file(f"{CLASS}/{name}", 0o444, partial(_node_check, node))
+        tree.file(f"{CLASS}/hbm_7200_capable", 0o444, partial(_node_check, node, b"0\n"))
+        tree.file(f"{CLASS}/current_perf_profile", 0o444, partial(_profile, node))
 
 
 def _ultraserver(tree: Tree, node: Node) -> None:
@@ -132,12 +132,18 @@ def _pds(tree: Tree, node: Node, nodes: int) -> None:
     tree.text(f"{CLASS}/ultraserver_mode", 0o444, "1,3,4\n" if nodes > 1 else "4\n")
 
 
-def _node_check(node: Node) -> bytes:
+def _profile(node: Node) -> bytes:
+    """The profile of all devices; -1 where one cannot be read."""
+    readable = all(device.firmware.answers == "yes" for _, device in node.listed())
+    return _node_check(node, b"0\n" if readable else b"-1\n")
+
+
+def _node_check(node: Node, value: bytes) -> bytes:
     """`busy` while probing; `init_error` if an index below the counted devices has no device."""
     if node.module != "live":
         return b"busy\n"
     numbers = {number for number, _ in node.listed()}
-    return b"0\n" if numbers >= set(range(node.counted)) else b"init_error\n"
+    return value if numbers >= set(range(node.counted)) else b"init_error\n"
 
 
 def _function(tree: Tree, node: Node, device: Device) -> None:

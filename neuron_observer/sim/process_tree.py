@@ -9,13 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from neuron_observer.sim.host_tree import TICKS
+from neuron_observer.sim.state import PAGE
 
 if TYPE_CHECKING:
     from neuron_observer.sim.state import Process
     from neuron_observer.sim.tree import Tree
     from neuron_observer.sim.world import World
 
-PAGE = 4096
 _DEVICE_FD = 17  # the first descriptor of a device
 _AFTER_RSS = " 18446744073709551615" + " 0" * 27  # rsslim, then what nobody reads
 

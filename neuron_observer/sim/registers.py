@@ -141,8 +141,7 @@ def die_rows(device: Device, dice: int, now: float) -> bytes:
         if device.state != 1 or device.firmware.api < 3:
             rows.append(f"{die},unavailable")
         elif device.firmware.answers == "yes":
-            bips = int(utilization(device, now) * 100) if die == 0 else None
-            bips = max(int(utilization(device, now) * 100) - 7 * die, 0) if bips is None else bips
+            bips = max(int(utilization(device, now) * 100) - 7 * die, 0)  # the dice differ a little
             rows.append(f"{die},{bips},{(int(now * 20) + 1_000 * die) & 0xFFFF}")
         else:
             value = register(device, 0)

@@ -40,6 +40,7 @@ COMPONENTS = (
     *("link_host", "link_efa", "link_interserver", "link_switch", "axi_fabric"),
 )
 U64 = (1 << 64) - 1
+PAGE = 4096
 DATASTORES = 16 * 256 * 1024 + 69_632  # bytes that the driver holds on core 0
 RINGS = 266_240  # bytes a core
 COMPLETION_QUEUES = 28_672  # bytes a core, booked on core 0, 2.30.2

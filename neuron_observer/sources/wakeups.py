@@ -32,6 +32,11 @@ class Wakeups(Protocol):
         """These files of the host, by path below its root, and no others may wake."""
         ...
 
+    @property
+    def watched(self) -> frozenset[str]:
+        """The files that can wake now."""
+        ...
+
     def wait(self, seconds: float) -> bool:
         """Wait that long at most; whether a file woke us."""
         ...
@@ -45,8 +50,26 @@ class Wakeups(Protocol):
         ...
 
 
+class Poller(Protocol):
+    """What is used of `select.epoll`."""
+
+    def register(self, fd: int, eventmask: int, /) -> None:
+        """Watch a descriptor; PermissionError if it cannot be watched."""
+        ...
+
+    def poll(self, timeout: float, /) -> list[tuple[int, int]]:
+        """Descriptors and events, after `timeout` seconds at most."""
+        ...
+
+    def close(self) -> None:
+        """Give it back."""
+        ...
+
+
 class ClockWakeups:
     """Nothing wakes: for clocks that are moved by hand."""
+
+    watched: frozenset[str] = frozenset()
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -73,9 +96,9 @@ class FileWakeups:
     is left alone until other files are to be watched.
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, epoll: Poller | None = None) -> None:
         self._prefix = root.rstrip("/") + "/"
-        self._epoll = select.epoll()
+        self._epoll = epoll or select.epoll()
         self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._epoll.register(self._bell, select.EPOLLIN)
         self._wanted: frozenset[str] = frozenset()
@@ -136,7 +159,7 @@ class FileWakeups:
 
     def wake(self) -> None:
         """Ring the bell; nobody hears it after `close`."""
-        with suppress(OSError):
+        if self._bell >= 0:
             os.eventfd_write(self._bell, 1)
 
     def close(self) -> None:

@@ -150,7 +150,7 @@ def test_missing_device_leaves_a_gap() -> None:
 
 def test_last_device_missing_is_not_found_by_the_class_check() -> None:
     """An uncounted device with the highest index leaves no gap."""
-    host = bench(fault("device_missing", 0.0, device=15), instance="trn2.48xlarge")
+    host = bench(fault("device_missing", 0.0, device=15), instance="trn1.32xlarge")
     host.go(5.0)
     assert host.host.read(f"{CLASS}/hbm_7200_capable") == b"0\n"
     assert neighbours(host) == {"\n"}

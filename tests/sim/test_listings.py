@@ -108,9 +108,20 @@ def test_tree_is_that_of_the_listing(name: str) -> None:
     assert differing == []
 
 
+@pytest.mark.parametrize("name", [name for name in LISTINGS if "idle" in name])
+def test_idle_memory_is_that_of_the_listing(name: str) -> None:
+    """A fresh driver holds exactly this much, in the same steps: total, present and peak."""
+    instance, driver, _ = parts_of(name)
+    listed = read_listing(str(TREES / name)).passes[0].nodes
+    ours = nodes_of(simulated(instance, driver, busy=False))
+    memory = [path for path in listed if "/memory_usage/" in path]
+    assert len(memory) == 16 * (24 + 8 * (3 + 3 + 33))
+    assert [path for path in memory if listed[path].content != ours[path].content] == []
+
+
 def test_what_is_outside_is_not_the_drivers() -> None:
     """What is left out of the comparison is no file of the driver, its class or its module."""
-    host = simulated("trn2.48xlarge", "2.30.2", busy=True)
+    host = simulated("trn2en.24xlarge", "2.30.2", busy=True)
     nodes = nodes_of(host)
     left_out = set(nodes) - set(inside(nodes))
     assert left_out

@@ -44,7 +44,7 @@ def test_job_is_a_launcher_and_a_rank_a_device() -> None:
 
 def test_rank_knows_its_place() -> None:
     """Environment as launchers set it; cores are logical, half of those of a Trainium2."""
-    host = Bench(world_of(jobs=(PAIR,), instance="trn2.48xlarge"))
+    host = Bench(world_of(jobs=(PAIR,), instance="trn2en.24xlarge"))
     host.go(10.0)
     pairs = host.host.read(f"proc/{SECOND}/environ").decode().rstrip("\0").split("\0")
     found = dict(pair.split("=", 1) for pair in pairs)

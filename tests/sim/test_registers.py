@@ -107,6 +107,14 @@ def test_reads_block_with_the_old_driver(instance: str, name: str, seconds: floa
         assert host.clock.monotonic() - before == expected
 
 
+def test_profile_of_a_node_with_a_dead_device() -> None:
+    """-1: not all of them can be read; the check of indexes finds nothing."""
+    host = bench(fault("firmware_dead", 10.0))
+    host.go(20.0)
+    assert host.host.read("sys/class/neuron_device/current_perf_profile") == b"-1\n"
+    assert host.host.read("sys/class/neuron_device/hbm_7200_capable") == b"0\n"
+
+
 def test_own_reads_leave_lines() -> None:
     """Who reads the serial number of dead firmware has the driver print a line."""
     host = bench(fault("firmware_dead", 10.0))

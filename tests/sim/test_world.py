@@ -72,7 +72,7 @@ def totals(world: World) -> dict[tuple[int, int, str], int]:
 
 
 @given(MACHINES, jobs(), faults(falling=True), st.lists(st.floats(0.05, 30), max_size=8))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_sums_hold_at_every_tick(
     machine: tuple[str, str], work: tuple[Job, ...], wrong: tuple[Fault, ...], steps: list[float]
 ) -> None:
@@ -84,7 +84,7 @@ def test_sums_hold_at_every_tick(
 
 
 @given(MACHINES, jobs(), faults(falling=False), st.lists(st.floats(0.05, 30), max_size=8))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_counters_never_fall(
     machine: tuple[str, str], work: tuple[Job, ...], wrong: tuple[Fault, ...], steps: list[float]
 ) -> None:
@@ -100,7 +100,7 @@ def test_counters_never_fall(
 
 
 @given(MACHINES, jobs(), faults(falling=True), st.lists(st.floats(0.01, END), max_size=12))
-@settings(max_examples=40)
+@settings(max_examples=30)
 def test_time_may_be_cut_anywhere(
     machine: tuple[str, str], work: tuple[Job, ...], wrong: tuple[Fault, ...], cuts: list[float]
 ) -> None:

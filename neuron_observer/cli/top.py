@@ -1,0 +1,147 @@
+"""`top`: a screen of the devices, their cores and the host; or one frame of it as text."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from neuron_observer.cli.options import host_options, open_reader, simulation_asked
+from neuron_observer.errors import UsageError
+from neuron_observer.oneshot import NOT_JUDGED, StillFeed
+from neuron_observer.tui.signs import ASCII, signs_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from neuron_observer.clock import Clock
+    from neuron_observer.feed import Feed
+    from neuron_observer.loop import Loop
+    from neuron_observer.observer import HostReader
+    from neuron_observer.tui.signs import Signs
+
+
+@click.command()
+@host_options
+@click.option("--once", is_flag=True, help="Print one frame as text and end.")
+@click.option("--device", type=click.IntRange(0), help="The device whose cores are shown first.")
+@click.option("--width", type=click.IntRange(20, 1000), help="Columns of the frame of --once.")
+@click.option("--ascii", "only_ascii", is_flag=True, help="Draw with ASCII signs only.")
+def command(
+    *,
+    host_root: str,
+    config_file: str | None,
+    all_devices: bool,
+    once: bool,
+    device: int | None,
+    width: int | None,
+    only_ascii: bool,
+) -> int:
+    """Watch the devices, the cores of one of them, its memory and power, and the host.
+
+    What is missing is a dash, with its reason below. `?` lists the keys. Without a terminal one
+    frame is printed, as with --once: two reads 300 ms apart.
+    """
+    if not once and not has_terminal():
+        click.echo("neuron-observer: no terminal here: one frame, as with --once", err=True)
+        once = True
+    signs = ASCII if only_ascii else signs_for(os.environ, sys.stdout.encoding)
+    make_reader = partial(
+        open_reader, host_root, config_file, all_devices=all_devices, thorough=False
+    )
+    if once:
+        print_frame(make_reader(kernel_log=True, one_shot=True), device, width, signs)
+        return 0
+    if os.path.isfile(host_root) and not simulation_asked():  # noqa: PTH113 - as in options
+        still = make_reader(kernel_log=True, one_shot=True)
+        return run_app(read_still(still), still.clock, device, signs)
+    return watch(make_reader, device, signs)
+
+
+def has_terminal() -> bool:
+    """Whether a screen can be drawn and keys be read; Textual draws on standard error."""
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    return os.environ.get("TERM", "dumb") != "dumb" and all(s and s.isatty() for s in streams)
+
+
+def print_frame(reader: HostReader, device: int | None, width: int | None, signs: Signs) -> None:
+    """One frame as text, as wide as the terminal (or COLUMNS, or 80) and as high as it needs."""
+    from neuron_observer.tui.layout import printed  # noqa: PLC0415 - the screen has its own way
+    from neuron_observer.tui.view import Cells, View  # noqa: PLC0415 - the same
+
+    feed = read_still(reader)
+    last = feed.frame.snapshot
+    present = [one.index for one in last.devices]
+    if device is not None and device not in present:
+        listed = ", ".join(map(str, present)) or "none"
+        raise UsageError(f"--device {device}: no such device here", remedy=f"Here: {listed}.")
+    chosen = device if device is not None else min(present, default=None)
+    cells = Cells(feed.frame)
+    view = View(feed, cells, last.monotonic, chosen, signs)
+    columns = width or shutil.get_terminal_size((80, 24)).columns
+    click.echo("\n".join(printed(view, columns)))
+
+
+def read_still(reader: HostReader) -> StillFeed:
+    """Two reads, judged, and the reader is done."""
+    from neuron_observer.checks.judging import look, make_judge  # noqa: PLC0415 - costs yaml
+
+    try:
+        frame, reads, judge = look(reader, lambda: make_judge(one_shot=True))
+    finally:
+        reader.close()
+    return StillFeed(reads, frame.health, frame.findings, judge.explain)
+
+
+def watch(make_reader: Callable[..., HostReader], device: int | None, signs: Signs) -> int:
+    """The screen over a loop; its first frame is a glance at what the screen shows."""
+    from neuron_observer.early import EarlyFeed  # noqa: PLC0415 - not for one frame
+    from neuron_observer.tui.glance import METRICS  # noqa: PLC0415 - the same
+
+    def make_loop() -> Loop:
+        from neuron_observer.checks.judging import make_judge  # noqa: PLC0415 - the next line
+        from neuron_observer.loop import Loop  # noqa: PLC0415 - not before the first frame
+
+        judge = make_judge()
+        # the host is named by options that only the main thread knows
+        reader = make_reader(lasting=True, kernel_log=True, host=glance.host)
+        return Loop(reader, judge=judge, explain=judge.explain)
+
+    glance = make_reader(only=METRICS)
+    first = StillFeed((glance.poll(("fast", "normal", "slow")),), NOT_JUDGED)
+    glance.close()
+    feed = EarlyFeed(first, make_loop)
+    try:
+        return run_app(feed, glance.clock, device, signs, feed.start)
+    finally:
+        feed.close()
+        if feed.error is not None:
+            raise feed.error
+
+
+def run_app(
+    feed: Feed,
+    clock: Clock,
+    device: int | None,
+    signs: Signs,
+    begin: Callable[[], None] = lambda: None,
+) -> int:
+    """The screen, until somebody leaves it; its exit code. `begin` is called when it is painted."""
+    from neuron_observer.tui.app import TopApp  # noqa: PLC0415 - costs textual
+
+    app = TopApp(feed, clock, signs, device, begin)
+    app.run()
+    _forget_a_lost_terminal()
+    return app.return_code or 0
+
+
+def _forget_a_lost_terminal() -> None:
+    """The last words to a terminal that is gone must not be tried again when Python ends."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

@@ -1,0 +1,66 @@
+"""Findings, the worst first: where, what, how sure, what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from neuron_observer.model import Action, Confidence, Severity, State
+from neuron_observer.text import printable
+from neuron_observer.tui.lines import Line, Span, apart, line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from neuron_observer.model import Entity, Finding
+    from neuron_observer.tui.lines import Tone
+    from neuron_observer.tui.view import View
+
+TONES: Mapping[Severity, Tone] = {
+    Severity.CRITICAL: "bad",
+    Severity.WARNING: "warn",
+    Severity.INFO: "plain",
+}
+_WORST_FIRST = list(TONES)
+_SUREST_FIRST = (Confidence.CONFIRMED, Confidence.PROBABLE, Confidence.CONTRADICTED)
+
+
+def shown(view: View) -> list[Finding]:
+    """Those that are not over, the worst and surest first."""
+    return sorted(
+        (one for one in view.frame.findings if one.state is not State.RESOLVED),
+        key=lambda one: (
+            _WORST_FIRST.index(one.severity),
+            _SUREST_FIRST.index(one.confidence),
+            place_text(one.entity),
+        ),
+    )
+
+
+def findings(view: View, width: int, height: int) -> list[Line]:
+    """One line a finding; the last line counts those that do not fit."""
+    every = shown(view)
+    lines = [_finding(one) for one in every[:height]]
+    left = len(every) - len(lines)
+    if left and lines:
+        lines[-1] = apart(lines[-1], line(Span(f"  {left} more", "heading")), width)
+    return lines
+
+
+def place_text(of: Entity) -> str:
+    """Who a finding is about."""
+    where: list[str] = [of.kind] if of.device is None else [f"neuron{of.device}"]
+    if of.core is not None:
+        where.append(f"core {of.core}")
+    where += [str(part) for part in (of.port, of.job) if part is not None]
+    if of.rank is not None:
+        where.append(f"rank {of.rank}")
+    return " ".join(where)
+
+
+def _finding(one: Finding) -> Line:
+    todo = "" if one.action is Action.NONE else f", {one.action.value.replace('_', ' ')}"
+    return line(
+        Span(f"{one.severity.value} ", TONES[one.severity]),
+        f"{printable(place_text(one.entity))} {one.id}{todo} ",
+        Span(f"({one.confidence.value}) {printable(one.message)}", "dim"),
+    )

@@ -1,0 +1,70 @@
+"""The node in one line: instance, driver, devices, verdict, age of the frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from neuron_observer.model import NODE, Verdict
+from neuron_observer.text import printable, seconds_text
+from neuron_observer.tui.lines import Line, Span, apart, joined, line
+from neuron_observer.tui.view import GONE_AFTER
+
+if TYPE_CHECKING:
+    from neuron_observer.model import Health
+    from neuron_observer.tui.lines import Tone
+    from neuron_observer.tui.view import View
+
+TONES: dict[Verdict, Tone] = {
+    Verdict.HEALTHY: "good",
+    Verdict.DEGRADED: "warn",
+    Verdict.UNHEALTHY: "bad",
+    Verdict.UNKNOWN: "dim",
+}
+
+
+def node_line(view: View, width: int, height: int) -> list[Line]:  # noqa: ARG001 - as every panel
+    """One line; the age of the frame stands at the right end."""
+    between = Span(f" {view.signs.dot} ", "dim")
+    snapshot = view.snapshot
+    pieces = (
+        line(Span(printable(snapshot.instance_type or "instance type unknown"), "heading")),
+        line(printable(driver_text(view))),
+        line(*count(view)),
+        line(verdict(view.frame.health)),
+    )
+    return [apart(joined(pieces, between), age(view), width)]
+
+
+def driver_text(view: View) -> str:
+    """What is known of the kernel module."""
+    driver = view.snapshot.driver
+    if driver.state == "absent":
+        return "driver not loaded"
+    return f"driver {driver.version or 'of unknown version'} {driver.state}"
+
+
+def count(view: View) -> Line:
+    """How many devices of how many."""
+    number = len(view.snapshot.devices)
+    expected = view.cells.at("node.devices_expected", NODE)
+    if not isinstance(expected, int):
+        return line(f"{number} device{'' if number == 1 else 's'}")
+    text = f"{number} of {expected} device{'' if expected == 1 else 's'}"
+    return line(Span(text, "plain" if number == expected else "warn"))
+
+
+def verdict(health: Health) -> Span:
+    """The verdict and why; a frame that no rule looked at is not judged."""
+    if health.verdict is Verdict.UNKNOWN and not health.coverage.required:
+        return Span("not judged", "dim")
+    reason = f": {printable(health.reason)}" if health.reason else ""
+    return Span(health.verdict.value + reason, TONES[health.verdict])
+
+
+def age(view: View) -> Line:
+    """How old the frame is, in whole seconds: a line that changes at each look is unrest."""
+    seconds = max(view.now - view.snapshot.monotonic, 0.0)
+    text = "<1 s" if seconds < 1 else seconds_text(int(seconds))
+    if view.paused:
+        return line(" ", Span(f"paused, {text} old", "chosen"))
+    return line(" ", Span(f"{text} old", "bad" if seconds > GONE_AFTER else "dim"))

@@ -1,0 +1,97 @@
+"""A program under a terminal of its own, of which everything written is seen."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import sys
+import termios
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neuron_observer.clock import SystemClock
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROOT = Path(__file__).parent.parent.parent
+PATIENCE = 30.0  # seconds; a busy machine takes longer, a broken program would for ever
+_CLOCK = SystemClock()
+
+
+class Terminal:
+    """`neuron-observer` with some arguments, in 80x24."""
+
+    def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
+        self.written = b""
+        self._screen, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self._before = termios.tcgetattr(slave)
+        self._slave = slave
+        command = [sys.executable, "-m", "neuron_observer", *arguments]
+        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        given = {"TERM": "xterm", "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)}
+        self.pid = os.fork()
+        if not self.pid:
+            os.setsid()
+            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+            for stream in (0, 1, 2):
+                os.dup2(slave, stream)
+            os.execve(command[0], command, kept | given | dict(environment or {}))  # noqa: S606
+
+    def until(self, pattern: bytes) -> None:
+        """Wait until something was written."""
+        begin = _CLOCK.monotonic()
+        while not re.search(pattern, self.written):
+            assert _CLOCK.monotonic() - begin < PATIENCE, self.written[-2000:]
+            self._read()
+
+    def _read(self) -> None:
+        if select.select([self._screen], [], [], 0.05)[0]:
+            self.written += os.read(self._screen, 65536)
+
+    def type(self, keys: bytes) -> None:
+        """Press keys."""
+        os.write(self._screen, keys)
+
+    def send(self, number: int) -> None:
+        """Send a signal."""
+        os.kill(self.pid, number)
+
+    def hang_up(self) -> None:
+        """Take the terminal away."""
+        os.close(self._slave)
+        os.close(self._screen)
+        self._screen = -1
+
+    def exit_code(self) -> int:
+        """Wait for the end; a signal's number is negative."""
+        begin = _CLOCK.monotonic()
+        while True:
+            ended, status = os.waitpid(self.pid, os.WNOHANG)
+            if ended:
+                break
+            assert _CLOCK.monotonic() - begin < PATIENCE, self.written[-2000:]
+            if self._screen >= 0:
+                self._read()
+            else:
+                _CLOCK.wait(0.02)
+        if self._screen >= 0:
+            self._read()
+        return os.waitstatus_to_exitcode(status)
+
+    def is_restored(self) -> bool:
+        """Whether modes are as before, the first screen is back and the cursor can be seen."""
+        left = self.written.rfind(b"\x1b[?1049l") > self.written.rfind(b"\x1b[?1049h")
+        cursor = self.written.rfind(b"\x1b[?25h") > self.written.rfind(b"\x1b[?25l")
+        return left and cursor and termios.tcgetattr(self._slave) == self._before
+
+    def close(self) -> None:
+        """Give the terminal back."""
+        if self._screen >= 0:
+            os.close(self._slave)
+            os.close(self._screen)

@@ -1,0 +1,35 @@
+"""The golden frames of `top`; `python -m tests.tui.golden` makes them anew, to be reviewed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from neuron_observer.tui.layout import screen
+from tests.conftest import TREES
+from tests.tui.hosts import moving, still, view_of
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "top"
+SIZES = ((80, 24), (120, 40), (200, 60))
+LISTINGS = sorted(path.name.partition(".tsv")[0] for path in TREES.glob("*.tsv*"))
+HOSTS = (*LISTINGS, "empty", "moving")
+
+
+def frames(name: str) -> dict[str, str]:
+    """File name → text of a host at every size."""
+    view = view_of(moving() if name == "moving" else still(name))
+    return {
+        f"{name}-{width}x{height}.txt": "\n".join(screen(view, width, height)) + "\n"
+        for width, height in SIZES
+    }
+
+
+def main() -> None:
+    """Write them all."""
+    GOLDEN.mkdir(exist_ok=True)
+    for name in HOSTS:
+        for file, text in frames(name).items():
+            (GOLDEN / file).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from neuron_observer.model import Finding, Frame
     from neuron_observer.observer import HostReader
 
+SHORTEST = 15.0  # seconds; registers are read each 10, and hardware is certain by two reads
+
 
 @click.command()
 @host_options
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 @click.option(
     "--watch",
     "seconds",
-    type=click.FloatRange(min=1, max=86_400),
+    type=click.FloatRange(min=SHORTEST, max=86_400),
     help="Watch for so many seconds, so that rules with a window decide; else two reads.",
 )
 def command(
@@ -57,7 +59,7 @@ def command(
     if seconds is None:
         checked = look_and_check(reader, extra)
     else:
-        checked = _watched(reader, make_judge(extra), seconds)
+        checked = watched(reader, make_judge(extra), seconds)
     from neuron_observer.checks.verdict import exit_code  # noqa: PLC0415 - after the look
 
     code = exit_code(checked.verdict, "warning")
@@ -80,7 +82,8 @@ def _lines(checked: Checked) -> list[str]:
     return lines
 
 
-def _watched(reader: HostReader, judge: Judge, seconds: float) -> Checked:
+def watched(reader: HostReader, judge: Judge, seconds: float) -> Checked:
+    """What stands after so many seconds, narrated on stderr; UsageError for a recording."""
     from neuron_observer.checks.verdict import check  # noqa: PLC0415 - with the rules
     from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only here
 

@@ -75,7 +75,7 @@ def test_a_capture_gives_its_reports(call: Callable[..., Result], capture: str) 
 
 
 def test_off_is_the_default(call: Callable[..., Result], capture: str) -> None:
-    """Without the options no report is read, and lines of the log are not shown (they are judged)."""
+    """No report is read; lines of the kernel log are judged and not shown."""
     out = call("snapshot", "--host-root", capture).out
     assert "node.monitor" not in out
     shown = [line for line in out.splitlines() if line.startswith("# ")]

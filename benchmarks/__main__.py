@@ -11,6 +11,7 @@ BENCHMARKS = (
     "latency",
     "peer_netclass",
     "startup",
+    "check",
     "jobs",
     "simulation",
     "top",

@@ -82,16 +82,13 @@ def worsened(health: Health, findings: Sequence[Finding]) -> Health:
     return health._replace(devices=tuple(devices))
 
 
-def make_judge(extra: Sequence[Path] = (), *, one_shot: bool = False) -> Judge:
-    """A judge by the shipped rules and by those of a user."""
-    return judge_by(load_rules(extra), one_shot=one_shot)
-
-
-def judge_by(rules: Sequence[Rule], *, one_shot: bool = False) -> Judge:
-    """A judge by some rules."""
+def judge_by(
+    rules: Sequence[Rule], *, one_shot: bool = False, trust_untested_driver: bool = False
+) -> Judge:
+    """A judge by some rules; `one_shot`: of two reads, so that nothing can be waited for."""
     from neuron_observer.rules.engine import Engine  # noqa: PLC0415 - see `look`
 
-    return Judge(Engine(rules, one_shot=one_shot))
+    return Judge(Engine(rules, one_shot=one_shot, trust_untested_driver=trust_untested_driver))
 
 
 def load_rules(extra: Sequence[Path] = ()) -> tuple[Rule, ...]:

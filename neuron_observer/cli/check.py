@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from neuron_observer.checks import scope as scopes
-from neuron_observer.checks.judging import look, make_judge
-from neuron_observer.cli.options import host_options, open_reader, rules_option
+from neuron_observer.checks.judging import look
+from neuron_observer.cli.options import host_options, make_judge, open_reader, rules_option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
+    from neuron_observer.checks.judging import Judge
     from neuron_observer.checks.verdict import Checked
     from neuron_observer.observer import HostReader
 
@@ -85,7 +87,8 @@ def command(  # noqa: PLR0913 - one an option
         deadline=deadline or (NPD_DEADLINE if form == "npd" else None),
     )
     wanted = _wanted(devices, cores)
-    checked = look_and_check(reader, extra, wanted, core_size)
+    make = partial(make_judge, config_file, extra)
+    checked = look_and_check(reader, make, wanted, core_size)
     return _answer(checked, form, fail_on)
 
 
@@ -98,7 +101,7 @@ def _wanted(devices: str | None, cores: str | None) -> tuple[str, tuple[int, ...
 
 def look_and_check(
     reader: HostReader,
-    extra: Sequence[Path],
+    make: Callable[[], Judge],
     wanted: tuple[str, tuple[int, ...]] | None = None,
     core_size: int | None = None,
 ) -> Checked:
@@ -108,7 +111,7 @@ def look_and_check(
         scope = scopes.WHOLE_NODE
         if wanted and wanted[0] == "devices":
             scope = scopes.by_devices(wanted[1], reader.topology)
-        frame = look(reader, lambda: make_judge(extra, one_shot=True)).frame
+        frame = look(reader, make).frame
         topology = reader.topology
         seconds = reader.clock.monotonic() - begin
     finally:

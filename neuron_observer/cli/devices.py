@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from neuron_observer.catalogue import METRICS
 from neuron_observer.catalogue.chips import GIB
-from neuron_observer.cli.options import host_options, open_reader
+from neuron_observer.cli.options import host_options, make_judge, open_reader
 from neuron_observer.collectors.identity import missing_indexes
 from neuron_observer.model import Frame, Missing, Place, Why
 from neuron_observer.oneshot import NOT_JUDGED, read_once
@@ -82,7 +83,7 @@ def command(
         one_shot=health,
     )
     try:
-        frame = _look(reader, judged=health)
+        frame = _look(reader, config_file, judged=health)
         topology = reader.topology
     finally:
         reader.close()
@@ -94,11 +95,11 @@ def command(
         click.echo(line)
 
 
-def _look(reader: HostReader, *, judged: bool) -> Frame:
+def _look(reader: HostReader, config_file: str | None, *, judged: bool) -> Frame:
     if judged:
-        from neuron_observer.checks.judging import look, make_judge  # noqa: PLC0415 - costs yaml
+        from neuron_observer.checks.judging import look  # noqa: PLC0415 - costs yaml
 
-        return look(reader, lambda: make_judge(one_shot=True)).frame
+        return look(reader, partial(make_judge, config_file)).frame
     return Frame(read_once(reader, ("fast", "normal", "slow", "firmware")), (), NOT_JUDGED)
 
 

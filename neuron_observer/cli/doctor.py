@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from textwrap import fill
 from typing import TYPE_CHECKING
 
 import click
 
-from neuron_observer.checks.judging import look, make_judge
+from neuron_observer.checks.judging import look
 from neuron_observer.checks.words import by_reason
 from neuron_observer.cli.devices import headline
 from neuron_observer.cli.options import (
     host_options,
+    make_judge,
     monitor_feed,
     monitor_option,
     open_reader,
@@ -65,7 +67,7 @@ def command(
     )
     try:
         wait_for_report(reader)
-        frame = look(reader, lambda: make_judge(extra, one_shot=True), ALL_LANES).frame
+        frame = look(reader, partial(make_judge, config_file, extra), ALL_LANES).frame
         report = examine(reader, frame.snapshot)
         topology = reader.topology
     finally:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from neuron_observer.checks.inventory import MEANINGS
-from neuron_observer.checks.judging import judge_by, load_rules, look
-from neuron_observer.cli.options import host_options, open_reader, rules_option
+from neuron_observer.checks.judging import load_rules, look
+from neuron_observer.cli.options import host_options, make_judge, open_reader, rules_option
 from neuron_observer.doctor import is_neuron_host
 from neuron_observer.errors import UsageError
 from neuron_observer.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from neuron_observer.checks.judging import Judge
     from neuron_observer.model import Finding
     from neuron_observer.observer import HostReader
     from neuron_observer.rules.patterns import Pattern
@@ -55,7 +57,9 @@ def command(
         kernel_log=True,
         one_shot=True,
     )
-    click.echo("\n".join([*lines, "", *_now(fault, reader, rules)]))
+    click.echo(
+        "\n".join([*lines, "", *_now(fault, reader, partial(make_judge, config_file, extra))])
+    )
     return 0
 
 
@@ -102,7 +106,7 @@ def _nearest(fault: str, rules: Sequence[Rule], patterns: Sequence[Pattern]) -> 
     return f"Did you mean {' or '.join(near)}? {more}" if near else more
 
 
-def _now(fault: str, reader: HostReader, rules: Sequence[Rule]) -> Iterator[str]:
+def _now(fault: str, reader: HostReader, make: Callable[[], Judge]) -> Iterator[str]:
     """What shows it on the host."""
     from neuron_observer.rules.explain import now  # noqa: PLC0415 - with the rules
 
@@ -111,7 +115,7 @@ def _now(fault: str, reader: HostReader, rules: Sequence[Rule]) -> Iterator[str]
         yield "Now: nothing of Neuron is here: no device, no driver, no PCI function."
         return
     try:
-        frame = look(reader, lambda: judge_by(rules, one_shot=True)).frame
+        frame = look(reader, make).frame
     finally:
         reader.close()
     standing: list[Finding] = [one for one in frame.findings if one.id == fault]

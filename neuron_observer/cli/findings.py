@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from neuron_observer.checks.judging import Judge, make_judge
 from neuron_observer.cli.check import look_and_check
-from neuron_observer.cli.options import host_options, open_reader, rules_option
+from neuron_observer.cli.options import host_options, make_judge, open_reader, rules_option
 from neuron_observer.errors import UsageError
 from neuron_observer.text import printable, seconds_text
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from neuron_observer.checks.judging import Judge
     from neuron_observer.checks.verdict import Checked
     from neuron_observer.model import Finding, Frame
     from neuron_observer.observer import HostReader
@@ -57,9 +58,9 @@ def command(
         one_shot=seconds is None,
     )
     if seconds is None:
-        checked = look_and_check(reader, extra)
+        checked = look_and_check(reader, partial(make_judge, config_file, extra))
     else:
-        checked = watched(reader, make_judge(extra), seconds)
+        checked = watched(reader, make_judge(config_file, extra, one_shot=False), seconds)
     from neuron_observer.checks.verdict import exit_code  # noqa: PLC0415 - after the look
 
     code = exit_code(checked.verdict, "warning")

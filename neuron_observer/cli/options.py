@@ -17,8 +17,9 @@ from neuron_observer.observer import HostReader, Options
 from neuron_observer.sources.hostfs import DirectoryFs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
+    from neuron_observer.checks.judging import Judge
     from neuron_observer.clock import Clock
     from neuron_observer.live import MonitorFeed
     from neuron_observer.sources.hostfs import HostFs
@@ -265,6 +266,17 @@ def open_reader(  # noqa: PLR0913 - one an option
             path_map=config.path_map, all_devices=all_devices or config.all_devices
         )
     return HostReader(host, SystemClock() if lasting else clock_of(host, whole=whole), options)
+
+
+def make_judge(
+    config_file: str | None = None, extra: Sequence[Path] = (), *, one_shot: bool = True
+) -> Judge:
+    """The judge by the shipped rules and a user's own ones; `one_shot`: of two reads."""
+    from neuron_observer.checks.judging import judge_by, load_rules  # noqa: PLC0415 - costs yaml
+    from neuron_observer.config import load  # noqa: PLC0415 - the same
+
+    trusted = load(config_file).trust_untested_driver
+    return judge_by(load_rules(extra), one_shot=one_shot, trust_untested_driver=trusted)
 
 
 def enough_descriptors() -> bool:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from neuron_observer.catalogue import METRICS
-from neuron_observer.checks.judging import look, make_judge
+from neuron_observer.checks.judging import look
 from neuron_observer.cli.options import (
     host_options,
+    make_judge,
     monitor_feed,
     monitor_option,
     open_reader,
@@ -67,7 +69,7 @@ def command(  # noqa: PLR0913 - one an option
     )
     try:
         wait_for_report(reader)
-        frame = look(reader, lambda: make_judge(extra, one_shot=True), lanes).frame
+        frame = look(reader, partial(make_judge, config_file, extra), lanes).frame
     finally:
         reader.close()
     snapshot = frame.snapshot

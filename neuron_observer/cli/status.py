@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from neuron_observer.cli.check import look_and_check
-from neuron_observer.cli.options import host_options, open_reader, rules_option
+from neuron_observer.cli.options import host_options, make_judge, open_reader, rules_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +39,7 @@ def command(
         kernel_log=True,
         one_shot=True,
     )
-    checked = look_and_check(reader, extra)
+    checked = look_and_check(reader, partial(make_judge, config_file, extra))
     from neuron_observer.checks.verdict import exit_code  # noqa: PLC0415 - after the look
 
     code = exit_code(checked.verdict, "warning")

@@ -12,6 +12,7 @@ BENCHMARKS = (
     "peer_netclass",
     "startup",
     "check",
+    "scrape",
     "jobs",
     "simulation",
     "top",

@@ -56,6 +56,11 @@ STATUSES = (
     ),
 )
 
+# What of these a page shows of each core unless all is asked for: 24 of 128 cores would be more
+# series than everything else. `failure` counts every cause; causes told by another counter of
+# the device (HBM) are left to that one.
+SHOWN = {"failure", "timeout", "collectives_error", "core_uncorrected", "dma_abort"}
+
 HBM_CATEGORIES = (
     ("model_code", "model code"),
     ("tensors", "tensors"),
@@ -90,6 +95,7 @@ def _status(file: str, name: str, what: str) -> MetricSpec:
         family="execution_status_total",
         labels=(("status", name),),
         clearable=True,
+        detail="core" if name in SHOWN else "full",
         limit=COUNT_LIMIT,
     )
 
@@ -112,7 +118,7 @@ def _memory(name: str, folder: str, leaf: str, text: str, family: str, category:
         family=family,
         labels=(("category", category),) if category else (),
         clearable=True,
-        detail="core" if not category and leaf == "total" else "full",
+        detail="core" if name == "core.hbm.used" else "full",
         limit=COUNT_LIMIT,
     )
 
@@ -154,6 +160,7 @@ def _other(file: str, name: str, unit: str, text: str, family: str) -> MetricSpe
         family=family,
         scale=1e-6 if unit == "microseconds" else 1.0,
         clearable=True,
+        detail="core" if name in ("inferences", "time_in_use") else "full",
         # flop_count passes 2⁶³ after about a day of one busy Trainium2 core and wraps at 2⁶⁴
         limit=None if file == "flop_count" else COUNT_LIMIT,
         wraps_at=1 << 64 if file == "flop_count" else None,
@@ -207,6 +214,7 @@ CORE_METRICS: tuple[MetricSpec, ...] = (
         lane="slow",
         family="core_info",
         labels=(),
+        detail="full",
     ),
     *(_status(*row) for row in STATUSES),
     _memory(

@@ -15,7 +15,9 @@ _ENDINGS = {"ratio": "_ratio", "bytes": "_bytes", "seconds": "_seconds"}
 def _row(
     name: str, scope: Scope, unit: str, text: str, source: str, column: str | None = None
 ) -> MetricSpec:
-    detail: Detail = "core" if scope == "core" else "device" if scope == "device" else "node"
+    detail: Detail = "node" if scope == "node" else "device"
+    if scope == "core":
+        detail = "core" if name == "core.utilization" else "full"  # the rest follows from counters
     return MetricSpec(
         id=name,
         scope=scope,
@@ -77,5 +79,7 @@ DERIVED_METRICS: tuple[MetricSpec, ...] = (
         "bus/pci/drivers/neuron-driver",
     ),
     _row("node.unknown_files", "node", "files", "Files of the driver not known here", "walk"),
-    _row("node.kept_descriptors", "node", "descriptors", "Descriptors kept open", "collectors"),
+    _row(
+        "node.kept_descriptors", "node", "descriptors", "Descriptors kept open", "collectors"
+    )._replace(family="observer_kept_descriptors"),  # our own cost stands together
 )

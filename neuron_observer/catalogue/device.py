@@ -34,6 +34,8 @@ COMPONENTS = (
     "axi_fabric",
 )
 
+POWER_STATUSES = tuple(f"POWER_STATUS_{name}" for name in ("VALID", "NO_DATA", "INVALID", "MAX"))
+
 FIELD_LIMIT = 65534  # 16-bit fields; 65535 is what a chip that fell off the bus reads
 
 
@@ -76,7 +78,7 @@ def _host_memory() -> list[MetricSpec]:
                     family=f"device_{family}",
                     labels=(("category", name),),
                     clearable=True,
-                    detail="device" if leaf == "total" else "full",
+                    detail="full",
                     limit=COUNT_LIMIT,
                 )
             )
@@ -137,8 +139,9 @@ def _power_part(
         else f"device_power_{part}" + ("_seconds" if part == "epoch" else ""),
         labels=(("statistic", part),) if ratio else (),
         scale=0.01 if ratio else 1.0,
-        detail="device",
+        detail="full" if part == "epoch" else "device",  # the age says it in fewer words
         column=column,
+        states=POWER_STATUSES if part == "status" else (),
     )
 
 
@@ -203,6 +206,7 @@ def _health(name: str, file: str, form: str, kind: Kind, text: str, **known: obj
         detail="device",
         limit=255 if name == "heartbeat" else (1 << 32) - 1,
         heartbeat=name == "heartbeat",
+        states=COMPONENTS if form == "components" else (),
     )
 
 

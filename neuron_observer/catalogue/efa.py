@@ -147,6 +147,16 @@ def _device_counter(file: str, name: str, text: str) -> MetricSpec:
     )
 
 
+# The kernel's names, InfiniBand core, sysfs.c
+STATES = {
+    "state": ("NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"),
+    "phys_state": (
+        *("Sleep", "Polling", "Disabled", "PortConfigurationTraining"),
+        *("LinkUp", "LinkErrorRecovery", "Phy Test"),
+    ),
+}
+
+
 def _port_text(name: str, form: Format, kind: Kind, text: str, fact: str) -> MetricSpec:
     return MetricSpec(
         id=f"efa.port.{name}",
@@ -157,7 +167,8 @@ def _port_text(name: str, form: Format, kind: Kind, text: str, fact: str) -> Met
         sources=(Source("port", name, form, fact=fact),),
         lane="slow",
         family="efa_port_info" if kind is Kind.INFO else f"efa_port_{name}",
-        detail="device",
+        detail="full",
+        states=STATES.get(name, ()),
     )
 
 

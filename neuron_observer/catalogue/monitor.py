@@ -111,7 +111,9 @@ def _kernel(name: str, text: str) -> MetricSpec:
 
 
 MONITOR_NODE_METRICS: tuple[MetricSpec, ...] = (
-    _node("state", "Off, waiting, busy, idle, unknown or stale", Kind.STATE),
+    _node("state", "Off, waiting, busy, idle, unknown or stale", Kind.STATE)._replace(
+        states=("off", "waiting", "busy", "idle", "unknown", "stale")
+    ),
     _node("report_age", "Age of the last report", Kind.GAUGE, "seconds"),
     _node("reports", "Reports read", Kind.COUNTER, "reports"),
     _node(

@@ -34,6 +34,17 @@ PARAMETERS = (
     ("zerocopy_trn1_override", "0", "zero copy on trn1"),
 )
 
+# Identity of one thing is one family, each row a label of it.
+_FAMILIES = {
+    "node": "node_info",
+    "driver": "driver_info",
+    "driver.parameter": "driver_parameter_info",
+    "ultraserver": "ultraserver_info",
+}
+_STATES = {
+    "driver.state": ("coming", "live", "going"),
+    "ultraserver.mode": ("1", "2", "3", "4"),
+}
 _ENDINGS = {"GT/s": "_transfers_per_second"}
 
 
@@ -54,8 +65,9 @@ def _node(
         help=text,
         sources=(Source(where, path, form, since=since),),
         lane="slow",
-        family=name.replace(".", "_"),
+        family=_FAMILIES[name.rpartition(".")[0]] if kind is Kind.INFO else name.replace(".", "_"),
         detail="node",
+        states=_STATES.get(name, ()),
     )
 
 
@@ -72,17 +84,47 @@ def _pci(
             Source("pci", path, form, part=part, fact="the kernel's; may be absent in a guest"),
         ),
         lane="slow",
-        family=f"pci_{name}" + ("_total" if kind is Kind.COUNTER else _ENDINGS.get(unit, "")),
+        family="pci_info"
+        if kind is Kind.INFO and "maximum" not in name
+        else f"pci_{name}" + ("_total" if kind is Kind.COUNTER else _ENDINGS.get(unit, "")),
         scale=1e9 if unit == "GT/s" else 1.0,
         detail="device",
     )
 
 
 NODE_METRICS: tuple[MetricSpec, ...] = (
-    _node("node.instance_type", "dmi", "product_name", "word", Kind.INFO, "Instance type"),
-    _node("node.vendor", "dmi", "sys_vendor", "word", Kind.INFO, "Who made the machine"),
-    _node("driver.version", "module", "version", "word", Kind.INFO, "Version of the loaded driver"),
-    _node("driver.state", "module", "initstate", "word", Kind.STATE, "Coming, live or going"),
+    _node(
+        "node.instance_type",
+        "dmi",
+        "product_name",
+        "word",
+        Kind.INFO,
+        "Instance type",
+    ),
+    _node(
+        "node.vendor",
+        "dmi",
+        "sys_vendor",
+        "word",
+        Kind.INFO,
+        "Who made the machine",
+    ),
+    _node(
+        "driver.version",
+        "module",
+        "version",
+        "word",
+        Kind.INFO,
+        "Version of the loaded driver",
+    ),
+    _node(
+        "driver.state",
+        "module",
+        "initstate",
+        "word",
+        Kind.STATE,
+        "Coming, live or going",
+    ),
     _node("driver.references", "module", "refcnt", "number", Kind.GAUGE, "Users of the driver"),
     _node(
         "driver.source_version",
@@ -173,7 +215,7 @@ NODE_METRICS: tuple[MetricSpec, ...] = (
         Kind.STATE,
         "Nodes of the UltraServer; 0: not known yet",
         (2, 28, 0),
-    ),
+    )._replace(family="ultraserver_nodes"),  # `_count` is a suffix of histograms
     _node(
         "ultraserver.reservation_id",
         "class",

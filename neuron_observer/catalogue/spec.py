@@ -115,3 +115,4 @@ class MetricSpec(NamedTuple):
     wraps_at: int | None = None  # modulus, where a wrap can be told from a reset
     heartbeat: bool = False  # compare for change only
     constant_on: tuple[str, ...] = ()  # chips on which the driver always prints 0
+    states: tuple[str, ...] = ()  # words of a state; several may stand joined by commas

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neuron_observer.catalogue import METRICS
+from neuron_observer.catalogue import METRICS, Kind
+from neuron_observer.catalogue.families import FamilyType, make_family
 from neuron_observer.cli.options import host_options, open_reader
 from neuron_observer.collectors.plan import version_text
 from neuron_observer.model import Missing
@@ -118,13 +119,60 @@ def markdown() -> str:
         "Made from the catalogue by `neuron-observer metrics --format markdown`; do not edit.",
         "*Since* is the driver that first shows it, *live* the driver from which it moves while a",
         "job runs. *Clearable*: a person can zero the counter by writing to its file.",
+        _SERIES,
     ]
     for scope in dict.fromkeys(spec.scope for spec in METRICS.values()):
         lines += ["", f"## Scope {scope}", ""]
-        lines += ["| metric | kind, unit | lane | source | since | live | clearable | meaning |"]
-        lines += ["|---|---|---|---|---|---|---|---|"]
+        lines += ["| metric | kind, unit | series, from detail | lane | source | since | live |"]
+        lines[-1] += " clearable | meaning |"
+        lines += ["|---|---|---|---|---|---|---|---|---|"]
         lines += [_row(spec) for spec in METRICS.values() if spec.scope == scope]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_families_of_the_page()])
+
+
+_SERIES = """
+## Series
+
+`/metrics` has a family for every name in the column *series*, from the `--detail` on that stands
+beside it: `node`, `device`, `core` (default), `full`; each has all of the one before. Values are
+in base units: seconds, bytes, ratios from 0 to 1. Whole numbers keep all digits.
+
+- A reading without a value is no series: neither 0 nor NaN. How many there are, and why, is in
+  `neuron_observer_missing_readings`.
+- Labels are `neuron_device` and `neuron_core` (physical, counted in the device); `pci`, `port`,
+  `efa`, `disk`, `sensor`, `runtime`, `logical_core` where these tell places apart; and those in
+  the column *series*, which are constant.
+- A state in words is a StateSet: a series a word, 1 where it holds, the label named as the
+  family. A state in numbers is a gauge. Identity is a label of an `_info` family, always 1.
+- There are no timestamps. A frame older than 15 s shows no readings, and its verdict is
+  `unknown`; its age is in `neuron_observer_frame_age_seconds`.
+- OpenMetrics 1.0 where a scraper asks for it, else text 0.0.4; the series are the same."""
+
+
+def _families_of_the_page() -> list[str]:
+    """The table of families that are no readings."""
+    from neuron_observer.exporters.judged import JUDGED, LABELS, TAIL  # noqa: PLC0415 - this page's
+
+    lines = ["", "## Verdict, findings, the observer itself", ""]
+    lines += ["| series | type | labels | meaning |", "|---|---|---|---|"]
+    for family in (*JUDGED, *TAIL):
+        labels = ", ".join(f"`{name}`" for name in LABELS.get(family.name, ()))
+        kind = f"{family.type.value}: {', '.join(family.states)}" if family.states else ""
+        lines.append(
+            f"| `{family.sample_name}` | {kind or family.type.value} | {labels} | {family.help} |"
+        )
+    return lines
+
+
+def _shown(spec: MetricSpec) -> str:
+    """The series of a row, and from which detail on."""
+    family = make_family(spec.family, (spec,))
+    if spec.kind is Kind.STATE and not spec.states and spec.sources[0].format == "word":
+        return "none: no number"
+    labels = ",".join(f'{name}="{value}"' for name, value in spec.labels)
+    if family.type is FamilyType.INFO:
+        labels = spec.id.rpartition(".")[2]
+    return f"`{family.sample_name}{f'{{{labels}}}' if labels else ''}` {spec.detail}"
 
 
 def _row(spec: MetricSpec) -> str:
@@ -134,6 +182,7 @@ def _row(spec: MetricSpec) -> str:
     clearable = "yes" if spec.clearable else "no"
     chips = f" ({', '.join(first.chips)})" if first.chips else ""
     return (
-        f"| `{spec.id}` | {kind} | {spec.lane} | {first.where}: `{first.path}{part}`{chips}"
+        f"| `{spec.id}` | {kind} | {_shown(spec)} | {spec.lane}"
+        f" | {first.where}: `{first.path}{part}`{chips}"
         f" | {_since(first)} | {_live(first)} | {clearable} | {spec.help} |"
     )

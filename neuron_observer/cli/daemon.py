@@ -1,0 +1,69 @@
+"""`daemon`: read the host all the time and serve what was read."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import click
+
+from neuron_observer import __version__
+from neuron_observer.cli.options import host_options, open_reader
+from neuron_observer.daemon import Daemon, stopped_by_signals
+from neuron_observer.exporters.listener import bound, listen, parse_address
+from neuron_observer.exporters.series import DETAILS
+from neuron_observer.loop import Loop
+
+if TYPE_CHECKING:
+    from neuron_observer.catalogue.spec import Detail
+
+
+@click.command()
+@click.option(
+    "--listen",
+    "address",
+    default="127.0.0.1:9744",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="Where to serve /metrics, /healthz and /readyz.",
+)
+@click.option(
+    "--detail",
+    type=click.Choice(DETAILS),
+    default="core",
+    show_default=True,
+    help="How many series a page has.",
+)
+@host_options
+def command(
+    *, address: str, detail: Detail, host_root: str, config_file: str | None, all_devices: bool
+) -> None:
+    """Read this host until SIGTERM or Ctrl-C, and answer Prometheus from the last frame.
+
+    Nobody but this machine can ask unless --listen names another address; there is no password.
+    Says on standard error where it listens, and then nothing unless something is wrong.
+    """
+    listener = listen(parse_address(address))
+    with listener:
+        _allow_descriptors()
+        reader = open_reader(host_root, config_file, all_devices=all_devices, lasting=True)
+        loop = Loop(reader)
+        daemon = Daemon(loop, listener, reader.clock, detail=detail, say=_say)
+        with stopped_by_signals(daemon):
+            _say(f"{__version__}: http://{bound(listener)}/metrics, host {reader.host.root}")
+            daemon.run()
+    _say("stopped")
+
+
+def _say(text: str) -> None:
+    with suppress(OSError, ValueError):  # nobody there to hear it
+        print(f"neuron-observer: {text}", file=sys.stderr, flush=True)  # noqa: T201 - narration
+
+
+def _allow_descriptors() -> None:
+    """As many kept descriptors as the administrator allows, not as a login shell begins with."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

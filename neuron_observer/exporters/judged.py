@@ -1,0 +1,167 @@
+"""Families that are no readings: the verdict, the findings, and how the observer itself does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from neuron_observer import __version__
+from neuron_observer.catalogue.families import Family, FamilyType
+from neuron_observer.exporters.series import Sample, stateset
+from neuron_observer.model import Health, Missing, State, Verdict, Why
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from neuron_observer.exporters.series import Labels
+    from neuron_observer.model import Cell, Finding, Frame, Run
+
+_GAUGE, _STATES = FamilyType.GAUGE, FamilyType.STATESET
+_VERDICTS = tuple(verdict.value for verdict in Verdict)
+
+HEALTH = Family("neuron_health", _STATES, "Verdict on the node", states=_VERDICTS)
+DEVICE_HEALTH = Family("neuron_device_health", _STATES, "Verdict on a device", states=_VERDICTS)
+DECIDED = Family("neuron_health_signals_decided", _GAUGE, "Signals that the verdict rests on")
+REQUIRED = Family("neuron_health_signals_required", _GAUGE, "Signals that HEALTHY needs")
+FINDING = Family("neuron_finding_active", _GAUGE, "A finding that is firing, known or recovering")
+INFO = Family("neuron_observer", FamilyType.INFO, "This program")
+MISSING = Family("neuron_observer_missing_readings", _GAUGE, "Readings without a value, by reason")
+SUCCESS = Family("neuron_observer_collector_success", _GAUGE, "Whether its last run succeeded")
+DURATION = Family(
+    "neuron_observer_collector_duration_seconds", _GAUGE, "How long its last run took", "seconds"
+)
+LAST_SUCCESS = Family(
+    "neuron_observer_collector_last_success_timestamp_seconds",
+    _GAUGE,
+    "When a run last succeeded, seconds since 1970",
+    "seconds",
+)
+# These two stand at the end of a page: one changes with every scrape, the other counts the rest.
+FRAME_AGE = Family(
+    "neuron_observer_frame_age_seconds", _GAUGE, "Age of what this page shows", "seconds"
+)
+SERIES = Family("neuron_observer_series", _GAUGE, "Series on this page")
+
+_FINDING_LABELS = (
+    *("finding", "severity", "confidence", "state", "action", "entity"),
+    *("neuron_device", "neuron_core", "port", "neuron_job", "neuron_rank"),
+)
+# what tells the series of a family apart; all others have one series
+LABELS = {
+    HEALTH.name: (HEALTH.name,),
+    DEVICE_HEALTH.name: ("neuron_device", DEVICE_HEALTH.name),
+    FINDING.name: _FINDING_LABELS,
+    INFO.name: ("version",),
+    MISSING.name: ("reason",),
+    SUCCESS.name: ("collector",),
+    DURATION.name: ("collector",),
+    LAST_SUCCESS.name: ("collector",),
+}
+
+JUDGED = (
+    *(HEALTH, DEVICE_HEALTH, DECIDED, REQUIRED, FINDING),
+    *(INFO, MISSING, SUCCESS, DURATION, LAST_SUCCESS),
+)
+TAIL = (FRAME_AGE, SERIES)
+
+STALE_AFTER = 15.0  # seconds; a frame older than this shows no readings
+_ACTIVE = {State.FIRING, State.ACKNOWLEDGED, State.RECOVERING}
+TOO_OLD = Health(Verdict.UNKNOWN, "the last frame is too old")
+
+
+class Ran(NamedTuple):
+    """The last run of a collector, and when one last succeeded."""
+
+    run: Run
+    succeeded: float | None  # wall clock
+
+
+def judged(
+    frame: Frame | None, missing: Mapping[Why, int], ran: Mapping[str, Ran], *, too_old: bool
+) -> dict[str, list[Sample]]:
+    """Samples by the name of their family in JUDGED; all readings of a frame too old are stale."""
+    told = {INFO.name: [Sample((("version", __version__),), 1)]}
+    if frame is None:
+        return told
+    health, findings = frame.health, frame.findings
+    if too_old:
+        health, findings = TOO_OLD, ()
+        missing = {Why.STALE: sum(len(batch.cells) for batch in frame.snapshot.batches)}
+    return {
+        **told,
+        HEALTH.name: list(stateset(HEALTH, (), {health.verdict.value})),
+        DEVICE_HEALTH.name: [
+            sample
+            for one in health.devices
+            for sample in stateset(DEVICE_HEALTH, _device(one.index), {one.verdict.value})
+        ],
+        DECIDED.name: [Sample((), health.coverage.decided)],
+        REQUIRED.name: [Sample((), health.coverage.required)],
+        FINDING.name: list(_findings(findings)),
+        MISSING.name: [Sample((("reason", why.value),), missing.get(why, 0)) for why in Why],
+        **_collectors(ran),
+    }
+
+
+def tail(age: float | None, series: int) -> list[tuple[Family, Sample]]:
+    """The end of a page whose other series are so many."""
+    if age is None:
+        return [(SERIES, Sample((), series + 1))]
+    seconds = round(max(age, 0.0), 3)
+    return [(FRAME_AGE, Sample((), seconds)), (SERIES, Sample((), series + 2))]
+
+
+def _device(index: int) -> Labels:
+    return (("neuron_device", str(index)),)
+
+
+def _findings(findings: Iterable[Finding]) -> Iterator[Sample]:
+    """One series a finding; two that differ in nothing that a label tells are one."""
+    told = dict.fromkeys(_finding_labels(one) for one in findings if one.state in _ACTIVE)
+    for labels in told:
+        yield Sample(labels, 1)
+
+
+def _finding_labels(one: Finding) -> Labels:
+    """What it is and of whom; no label `job`, because Prometheus has one of its own."""
+    who = one.entity
+    texts = (
+        *(one.id, one.severity.value, one.confidence.value, one.state.value, one.action.value),
+        *(who.kind, who.device, who.core, who.port, who.job, who.rank),
+    )
+    labels = zip(_FINDING_LABELS, texts, strict=True)
+    return tuple(sorted((name, str(text)) for name, text in labels if text is not None))
+
+
+def _collectors(ran: Mapping[str, Ran]) -> dict[str, list[Sample]]:
+    success, duration, last = [], [], []
+    for name, one in sorted(ran.items()):
+        labels = (("collector", name),)
+        success.append(Sample(labels, int(one.run.ok)))
+        duration.append(Sample(labels, round(one.run.seconds, 6)))
+        if one.succeeded is not None:
+            last.append(Sample(labels, round(one.succeeded, 3)))
+    return {SUCCESS.name: success, DURATION.name: duration, LAST_SUCCESS.name: last}
+
+
+class Memory:
+    """What a page must know of frames that nobody scraped: the last run of each collector."""
+
+    def __init__(self) -> None:
+        self.ran: dict[str, Ran] = {}
+
+    def note(self, runs: Iterable[Run], at: float) -> None:
+        """Take the runs of a frame; `at` is its wall clock. Whoever reads sees all or none."""
+        ran = dict(self.ran)
+        for run in runs:
+            before = ran.get(run.collector)
+            succeeded = at if run.ok else before.succeeded if before else None
+            ran[run.collector] = Ran(run, succeeded)
+        self.ran = ran
+
+
+def count_missing(cells: Sequence[Cell]) -> Counter[Why]:
+    """How many cells are missing, by reason."""
+    if Missing not in set(map(type, cells)):  # as most often
+        return Counter()
+    return Counter([cell.why for cell in cells if isinstance(cell, Missing)])

@@ -1,0 +1,201 @@
+"""The server over real sockets on loopback: what clients get, and what they cannot do to it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from neuron_observer.exporters.http import Limits, Server
+from neuron_observer.exporters.listener import Address, bound, listen
+from neuron_observer.exporters.message import Request, Response, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GET = b"GET /hello HTTP/1.1\r\nHost: h\r\n\r\n"
+LAST = b"GET /hello HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+QUICK = Limits(
+    connections=8, request_bytes=2048, request_seconds=0.1, idle_seconds=0.3, answer_seconds=0.3
+)
+
+
+def hello(request: Request) -> Response:
+    """Who was asked, and how."""
+    return plain(200, f"{request.method} {request.path} {request.query}")
+
+
+def broken(_: Request) -> Response:
+    """A handler with an error."""
+    raise KeyError("lost")
+
+
+def large(_: Request) -> Response:
+    """More than all buffers on the way hold."""
+    return Response(b"x" * 30_000_000)
+
+
+ROUTES = {"/hello": hello, "/broken": broken, "/large": large}
+
+
+@contextmanager
+def served(limits: Limits | None = None, said: list[str] | None = None) -> Iterator[Address]:
+    """A server for as long as the test needs it."""
+    listener = listen(Address("127.0.0.1", 0))
+    address = bound(listener)
+    told: list[str] = [] if said is None else said
+    server = Server(listener, ROUTES, limits=limits, report=told.append)
+    server.start()
+    try:
+        yield address
+    finally:
+        server.close()
+
+
+@contextmanager
+def client(address: Address) -> Iterator[socket.socket]:
+    """A connection that waits no longer than a test may."""
+    with socket.create_connection(address, timeout=5) as sock:
+        yield sock
+
+
+def rest(sock: socket.socket) -> bytes:
+    """All that comes until the server closes."""
+    found = b""
+    while more := sock.recv(65536):
+        found += more
+    return found
+
+
+def asked(address: Address, request: bytes) -> bytes:
+    """The whole answer to some bytes."""
+    with client(address) as sock:
+        sock.sendall(request)
+        return rest(sock)
+
+
+def test_answers() -> None:
+    """A route, its query; HEAD has the same head and no body."""
+    with served() as address:
+        got = asked(address, LAST.replace(b"/hello", b"/hello?a=1"))
+        assert got.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert got.endswith(b"\r\n\r\nGET /hello a=1\n")
+        head = asked(address, LAST.replace(b"GET", b"HEAD"))
+        assert b"\r\nContent-Length: 13\r\n" in head  # HEAD /hello and a space
+        assert head.endswith(b"\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "words"),
+    [
+        (LAST.replace(b"/hello", b"/nix"), 404, b"nothing at /nix"),
+        (LAST.replace(b"GET", b"POST"), 405, b"Allow: GET, HEAD"),
+        (LAST.replace(b"GET", b"DELETE"), 405, b"Allow: GET, HEAD"),
+        (b"POST /hello HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello", 405, b"Allow"),
+        (b"\x16\x03\x01\x00\xff\r\n\r\n", 400, b"no HTTP request"),
+        (b"GET /hello HTTP/1.1\r\n\r\n", 400, b"Host"),
+        (b"GET /hello HTTP/3\r\n\r\n", 505, b"HTTP/1.1"),
+        (b"GET /hello HTTP/1.1\r\nX: " + b"y" * 70_000 + b"\r\n\r\n", 431, b"16384 bytes"),
+        (b"x" * 70_000, 431, b"16384 bytes"),
+        (LAST.replace(b"/hello", b"/broken"), 500, b"error of the observer"),
+    ],
+)
+def test_refusals(request_: bytes, status: int, words: bytes) -> None:
+    """Each with its status and a line that helps, and the server goes on."""
+    said: list[str] = []
+    with served(said=said) as address:
+        got = asked(address, request_)
+        assert got.startswith(b"HTTP/1.1 %d " % status)
+        assert words in got
+        assert asked(address, LAST).startswith(b"HTTP/1.1 200")
+    assert said == (["/broken: KeyError: 'lost'"] if status == 500 else [])
+
+
+def test_one_connection_many_requests() -> None:
+    """Kept open, also where requests come in one piece or byte by byte."""
+    with served() as address, client(address) as sock:
+        for _ in range(3):
+            sock.sendall(GET)
+            assert sock.recv(65536).endswith(b"GET /hello \n")
+        sock.sendall(GET + GET)
+        for number in range(len(LAST)):
+            sock.sendall(LAST[number : number + 1])
+        assert rest(sock).count(b"HTTP/1.1 200 OK") == 3
+
+
+def test_an_answer_is_one_write() -> None:
+    """Head and body together: else Nagle's delay and late acknowledgements cost 40 ms."""
+    with served() as address, client(address) as sock:
+        sock.sendall(GET)
+        assert sock.recv(65536).endswith(b"\r\n\r\nGET /hello \n")
+
+
+def test_half_a_request_ends() -> None:
+    """Whoever begins a request must finish it in time, however slowly he feeds it."""
+    with served(QUICK) as address, client(address) as sock:
+        sock.sendall(GET[:20])
+        assert rest(sock).startswith(b"HTTP/1.1 408 ")
+
+
+def test_silence_ends() -> None:
+    """An idle connection is closed without a word."""
+    with served(QUICK) as address, client(address) as sock:
+        assert rest(sock) == b""
+
+
+def test_whoever_takes_no_answer_is_cut_off() -> None:
+    """A reader that stops reading costs a thread for a moment only."""
+    with served(QUICK) as address, client(address) as stuck:
+        stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        stuck.sendall(LAST.replace(b"/hello", b"/large"))
+        assert asked(address, LAST).startswith(b"HTTP/1.1 200")
+        with client(address) as another:
+            another.sendall(LAST)
+            assert rest(another).startswith(b"HTTP/1.1 200")
+
+
+def test_too_many_connections() -> None:
+    """One more than allowed is told so; when another ends there is room again."""
+    with served(Limits(connections=1)) as address:
+        with client(address) as first:
+            first.sendall(GET)
+            assert first.recv(65536).startswith(b"HTTP/1.1 200")
+            assert asked(address, LAST).startswith(b"HTTP/1.1 503 ")
+            first.sendall(LAST)
+            assert rest(first).startswith(b"HTTP/1.1 200")
+        assert _in_time(address)
+
+
+def _in_time(address: Address) -> bool:
+    """Whether a later try is answered: the thread of the first may still be ending."""
+    return any(asked(address, LAST).startswith(b"HTTP/1.1 200") for _ in range(50))
+
+
+def test_gone_clients_cost_nothing() -> None:
+    """Connections that reset, half-close or say nothing leave no thread behind."""
+    with served() as address:
+        for payload in (b"", GET, GET[:10], b"\0" * 100):
+            with client(address) as sock:
+                sock.sendall(payload)
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        assert asked(address, LAST).startswith(b"HTTP/1.1 200")
+
+
+def test_closing_ends_everything() -> None:
+    """An idle client sees the end, the port is free, no thread is left."""
+    before = threading.active_count()
+    listener = listen(Address("127.0.0.1", 0))
+    address = bound(listener)
+    server = Server(listener, ROUTES)
+    server.start()
+    with client(address) as idle:
+        idle.sendall(GET)
+        assert idle.recv(65536).startswith(b"HTTP/1.1 200")
+        server.close()
+        assert rest(idle) == b""
+    assert threading.active_count() == before
+    with listen(address) as again:
+        assert bound(again) == address

@@ -1,0 +1,93 @@
+"""Requests and responses as bytes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neuron_observer.exporters.message import Refused, Request, Response, keeps, parse, written
+
+HOST = b"Host: localhost"
+
+
+def test_a_request() -> None:
+    """Method, path, query and headers, names in lower case, values without spaces around."""
+    head = b"GET /metrics?name=a&x HTTP/1.1\r\nHost: h:1\r\nAccept:  a/b \r\nACCEPT: c/d\r\nX-Y:"
+    assert parse(head) == Request(
+        "GET", "/metrics", "name=a&x", {"host": "h:1", "accept": "a/b, c/d", "x-y": ""}
+    )
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"", 400),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc", 400),  # somebody speaks TLS
+        (b"GET /\r\n" + HOST, 400),
+        (b"GET  / HTTP/1.1\r\n" + HOST, 400),
+        (b"GET / HTTP/1.1", 400),
+        (b"GET / HTTP/2.0\r\n" + HOST, 505),
+        (b"GET / HTTP/0.9", 505),
+        (b"GET metrics HTTP/1.1\r\n" + HOST, 400),
+        (b"GET http://h/metrics HTTP/1.1\r\n" + HOST, 400),
+        (b"GET /\xff HTTP/1.1\r\n" + HOST, 400),
+        (b"GET /\x00 HTTP/1.1\r\n" + HOST, 400),
+        (b"GET / HTTP/1.1\r\n" + HOST + b"\r\nno colon", 400),
+        (b"GET / HTTP/1.1\r\n" + HOST + b"\r\n: empty", 400),
+        (b"GET / HTTP/1.1\r\n" + HOST + b"\r\nA b: c", 400),
+        (b"GET / HTTP/1.1\r\n" + HOST + b"\r\n folded: yes", 400),
+        (b"GET / HTTP/1.1\r\n" + HOST + b"\r\na: \x00", 400),
+    ],
+)
+def test_what_is_no_request_is_refused(head: bytes, status: int) -> None:
+    """With a status that says which kind of wrong, and a line that says what."""
+    with pytest.raises(Refused) as refused:
+        parse(head)
+    assert refused.value.response.status == status
+    assert refused.value.response.body.endswith(b"\n")
+
+
+@settings(max_examples=100)
+@given(st.binary(max_size=200) | st.builds(lambda b: b"GET / HTTP/1.1\r\n" + b, st.binary()))
+def test_any_bytes_are_a_request_or_refused(head: bytes) -> None:
+    """Nothing else is raised."""
+    with suppress(Refused):
+        assert parse(head).path.startswith("/")
+
+
+@pytest.mark.parametrize(
+    ("head", "stays"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: h", True),
+        (b"GET / HTTP/1.1\r\nHost: h\r\nConnection: close", False),
+        (b"GET / HTTP/1.1\r\nHost: h\r\nConnection: TE, Close", False),
+        (b"GET / HTTP/1.0", False),
+        (b"GET / HTTP/1.0\r\nConnection: keep-alive", True),
+        (b"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 0", True),
+        (b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5", False),
+        (b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked", False),
+    ],
+)
+def test_whether_the_connection_stays(head: bytes, stays: bool) -> None:
+    """As the client wishes; after a body nobody knows where the next request begins."""
+    assert keeps(parse(head)) is stays
+
+
+def test_a_response() -> None:
+    """The whole answer; to HEAD without the body but with its length."""
+    response = Response(b"hello\n", 503, headers=(("Retry-After", "5"),))
+    head = (
+        b"HTTP/1.1 503 Service Unavailable\r\n"
+        b"Content-Type: text/plain; charset=utf-8\r\n"
+        b"Content-Length: 6\r\n"
+        b"Cache-Control: no-store\r\n"
+        b"X-Content-Type-Options: nosniff\r\n"
+        b"Connection: close\r\n"
+        b"Retry-After: 5\r\n\r\n"
+    )
+    assert written(response, keep=False) == head + b"hello\n"
+    assert written(response, keep=False, with_body=False) == head
+    assert b"Connection: keep-alive\r\n" in written(response, keep=True)

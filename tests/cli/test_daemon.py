@@ -178,8 +178,7 @@ scrape_configs:
             assert query(address, "up")[0]["value"][1] == "1"
             used = query(address, "neuron_core_hbm_used_bytes")
             assert {one["metric"]["neuron_core"] for one in used} == set("01234567")
-            [health] = query(address, "neuron_health==1")
-            assert health["metric"]["neuron_health"] == "unknown"
+            wait_for(lambda: bool(query(address, 'neuron_health{neuron_health="healthy"}==1')))
             kinds = json.loads(get(address, "/api/v1/metadata")[1])["data"]
             assert kinds["neuron_core_inferences"][0]["type"] == "counter"
             assert kinds["neuron_device_identity"][0]["type"] == "info"

@@ -58,8 +58,9 @@ class Judge:
     def _dated(self, findings: Iterable[Finding], now: float) -> Iterator[Finding]:
         since = {}
         for one in findings:
-            since[one.id, one.entity] = self._since.get((one.id, one.entity), now)
-            yield one._replace(first_seen=since[one.id, one.entity], last_seen=now)
+            whose = one.id, one.entity._replace(serial=None)  # it may become known on the way
+            since[whose] = self._since.get(whose, now)
+            yield one._replace(first_seen=since[whose], last_seen=now)
         self._since = since
 
     def explain(self, finding_id: str) -> str:

@@ -113,9 +113,10 @@ def watch(
     def take(frame: Frame) -> None:
         last[:] = [frame]
         for one in frame.findings:
-            before = told.get((one.id, one.entity))
+            whose = one.id, one.entity._replace(serial=None)  # it may become known on the way
+            before = told.get(whose)
             if before is None or before.state is not one.state:
-                told[one.id, one.entity] = one
+                told[whose] = one
                 say(f"{one.state.value}: {one.id}: {printable(one.message)}")
         if frame.snapshot.monotonic >= until:
             loop.stop()

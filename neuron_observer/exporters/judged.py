@@ -201,12 +201,17 @@ class Memory:
             ran[run.collector] = Ran(run, succeeded)
         self.ran = ran
         active = [one for one in frame.findings if one.state in _ACTIVE and not one.shadow]
-        new = [one for one in active if (one.id, one.entity) not in self._active]
+        new = [one for one in active if _whose(one) not in self._active]
         if new:
             found = Counter(self.found)
             found.update((one.id, one.severity.value) for one in new)
             self.found = dict(found)
-        self._active = frozenset((one.id, one.entity) for one in active)
+        self._active = frozenset(map(_whose, active))
+
+
+def _whose(finding: Finding) -> tuple[str, Entity]:
+    """What makes two findings the same; a serial number may become known on the way."""
+    return finding.id, finding.entity._replace(serial=None)
 
 
 def count_missing(cells: Sequence[Cell]) -> Counter[Why]:

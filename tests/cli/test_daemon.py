@@ -100,6 +100,14 @@ def test_it_serves_and_stops(number: signal.Signals) -> None:
         assert rest == "neuron-observer: stopped\n"
 
 
+def test_it_judges() -> None:
+    """The verdict of the rules, once the registers were read."""
+    with daemon("--detail", "node") as (_, address):
+        well = b'neuron_health{neuron_health="healthy"} 1'
+        wait_for(lambda: well in get(address, "/metrics")[1])
+        assert b"verdict healthy: nothing found" in get(address, "/")[1]
+
+
 def test_port_in_use() -> None:
     """Says which port and what to do, and ends with 64 before it reads the host."""
     with listen(Address("127.0.0.1", 0)) as other:

@@ -67,6 +67,15 @@ def test_what_began_to_fire_is_counted_once() -> None:
     assert memory.found == {("fault", "critical"): 3}
 
 
+def test_a_serial_that_becomes_known_is_no_new_finding() -> None:
+    """The register that tells it may be read after the finding began."""
+    memory = Memory()
+    first = finding(0)
+    memory.note(frame(first))
+    memory.note(frame(first._replace(entity=first.entity._replace(serial="11f00"))))
+    assert memory.found == {("fault", "critical"): 1}
+
+
 def test_on_the_page() -> None:
     """A counter, by finding and severity, also of frames that nobody scraped."""
     feed = OneFrame(frame())

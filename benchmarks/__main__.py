@@ -16,6 +16,8 @@ BENCHMARKS = (
     "jobs",
     "simulation",
     "top",
+    "rules",
+    "scrape",
 )
 
 

@@ -49,7 +49,7 @@ BUSY = re.compile(
     r".*/neuron[0-8]/neuron_core\d+/stats/"
     r"(status/success|other_info/(inference_count|flop_count|nc_time_in_use))/total"
 )
-WARM_UP = 1_000  # cycles until the history is full
+WARM_UP = 2_000  # cycles; the history is full after 900, and even after some more
 CPU_GOAL = 1.3
 RESIDENT_GOAL, KERNEL_GOAL, GROWTH_GOAL = 45e6, 30e6, 1e6  # bytes
 _clock = SystemClock()

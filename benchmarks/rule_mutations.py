@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from neuron_observer.checks.play import play
 from neuron_observer.checks.timeline import read_timelines
+from neuron_observer.rules import consistency
 from neuron_observer.rules import rule as r
 from neuron_observer.rules.loader import load
 
@@ -36,6 +37,12 @@ _NUMBERS = (
 )
 
 
+# Numbers that cannot matter by a factor of two, and why.
+EQUAL = {
+    "driver-reloaded: when[0].at_least": "a reload is seen as two changes at least",
+}
+
+
 class Mutant(NamedTuple):
     """A rule with one number changed."""
 
@@ -52,7 +59,10 @@ class Mutant(NamedTuple):
 def mutants(rule: Rule) -> Iterator[Mutant]:
     """The rule with each number doubled, and halved where that is another number above 0."""
     for where, before, after, changed in _conditions(rule.when, "when"):
-        yield Mutant(replace(rule, when=changed), where, before, after)
+        mutant = replace(rule, when=changed)
+        refused = any(consistency.problems(mutant, rule.needs))  # by the loader
+        if not refused and f"{rule.id}: {where}" not in EQUAL:
+            yield Mutant(mutant, where, before, after)
     for name in ("hold", "clear"):
         value = getattr(rule, name)
         for after in _others(value):
@@ -76,22 +86,47 @@ def _conditions(of: Condition, where: str) -> Iterator[tuple[str, float, Any, Co
                 parts = (*of.parts[:number], changed, *of.parts[number + 1 :])
                 yield path, before, after, type(of)(parts)
     elif isinstance(of, (r.Not, r.Unless, r.Anywhere)):
+        denied = isinstance(of, (r.Not, r.Unless))
         for path, before, after, changed in _conditions(of.part, where):
-            yield path, before, after, type(of)(changed)
+            if not (denied and before == 1):  # one of it is enough
+                yield path, before, after, type(of)(changed)
     else:
         for name in _NUMBERS:
             value = getattr(of, name, None)
-            if isinstance(value, (int, float)):
+            if isinstance(value, (int, float)) and not _is_idle(of, name):
                 for after in _others(value):
-                    yield f"{where}.{name}", value, after, of._replace(**{name: after})
+                    yield f"{where}.{name}", value, after, _with(of, name, after)
+
+
+def _is_idle(of: r.Leaf, name: str) -> bool:
+    """Whether a number is what it is without being written, and says nothing there."""
+    default = of._field_defaults.get(name)
+    return name not in ("by", "at_least", "within") and getattr(of, name) == default
+
+
+def _with(of: Any, name: str, value: float) -> Any:
+    """A number changed; where it is about to pass the one that clears, that goes with it."""
+    changed = of._replace(**{name: value})
+    clear_at = getattr(of, "clear_at", None)
+    if clear_at is None or name not in ("than", "times", "by"):
+        return changed
+    at = max(clear_at, value) if isinstance(of, r.Below) else min(clear_at, value)
+    return changed._replace(clear_at=at)
 
 
 @cache
 def timelines(fault: str) -> tuple[Timeline, ...]:
     """The timelines of a fault, the short ones first."""
-    files = TIMELINES.glob("*.yaml")
-    found = [one for file in files for one in read_timelines(file, HOSTS) if one.fault == fault]
-    return tuple(sorted(found, key=lambda one: one.seconds))
+    return tuple(sorted(_by_fault()[fault], key=lambda one: one.seconds))
+
+
+@cache
+def _by_fault() -> dict[str, list[Timeline]]:
+    found: dict[str, list[Timeline]] = {}
+    for file in sorted(TIMELINES.glob("*.yaml")):
+        for one in read_timelines(file, HOSTS):
+            found.setdefault(one.fault, []).append(one)
+    return found
 
 
 def killed_by(mutant: Mutant) -> str:

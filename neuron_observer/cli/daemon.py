@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -56,7 +55,6 @@ def command(
     """
     listener = listen(parse_address(address))
     with listener:
-        _allow_descriptors()
         judge = make_judge(config_file, extra, one_shot=False)
         reader = open_reader(
             host_root, config_file, all_devices=all_devices, lasting=True, kernel_log=True
@@ -72,10 +70,3 @@ def command(
 def _say(text: str) -> None:
     with suppress(OSError, ValueError):  # nobody there to hear it
         print(f"neuron-observer: {text}", file=sys.stderr, flush=True)  # noqa: T201 - narration
-
-
-def _allow_descriptors() -> None:
-    """As many kept descriptors as the administrator allows, not as a login shell begins with."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

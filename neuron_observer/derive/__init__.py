@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import compress, count
 from operator import ne
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from neuron_observer.catalogue.chips import CHIPS
 from neuron_observer.derive.counters import delta, falls, only_rose
@@ -156,19 +156,16 @@ def _cells(batch: Batch, metric: str) -> list[Cell]:
     return batch.cells[column.start : column.start + len(column.places)] if column else []
 
 
-def _total(cells: list[Cell]) -> Cell:
-    missing = [cell for cell in cells if isinstance(cell, Missing)]
-    if missing or not cells:
-        return missing[0] if missing else _NO_CORES
-    return sum(cell for cell in cells if isinstance(cell, int))
+def _total(cells: list[Any]) -> Cell:
+    if set(map(type, cells)) == {int}:
+        return int(sum(cells))
+    return next((cell for cell in cells if isinstance(cell, Missing)), _NO_CORES)
 
 
-def _mean(cells: list[Cell]) -> Cell:
-    missing = [cell for cell in cells if isinstance(cell, Missing)]
-    if missing or not cells:
-        return missing[0] if missing else _NO_CORES
-    numbers = [float(cell) for cell in cells if not isinstance(cell, Missing)]
-    return sum(numbers) / len(numbers)
+def _mean(cells: list[Any]) -> Cell:
+    if set(map(type, cells)) == {float}:
+        return float(sum(cells) / len(cells))
+    return next((cell for cell in cells if isinstance(cell, Missing)), _NO_CORES)
 
 
 def derive(previous: Snapshot | None, current: Snapshot) -> tuple[Batch, ...]:

@@ -124,8 +124,8 @@ def only_rose(before: Batch, now: Batch) -> bool:
     """Whether all cells that changed are numbers and none is less: as nearly always, so at once."""
     if before.layout is not now.layout:
         return False
-    earlier: list[Any] = [before.cells[row] for row in now.changed]
-    later: list[Any] = [now.cells[row] for row in now.changed]
+    earlier: Iterator[Any] = map(before.cells.__getitem__, now.changed)
+    later: Iterator[Any] = map(now.cells.__getitem__, now.changed)
     try:
         return not any(map(gt, earlier, later))
     except TypeError:  # a text or a missing one among numbers

@@ -1,7 +1,8 @@
 """The last minutes of every reading, in a bounded number of bytes.
 
 Each batch name (collector, lane, device) has a track: the stretch that grows with every read, and
-the ones before it, packed. What comes out is what was read, with the times at which it was read.
+the ones before it, packed. What comes out is what was read, with the times at which it was read
+(of equal numbers one stands for the other: 0 for 0.0).
 When the bytes run out the oldest stretches go, and `shortened` says so.
 """
 

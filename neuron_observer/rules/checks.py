@@ -145,7 +145,8 @@ class Absent:
         if lasted < leaf.lasting:
             return false(self._since + leaf.lasting)
         shown = scene.shown(leaf.metric, place, seen, seconds=lasted, line=seen.cell.detail)
-        return _witnessed(shown) if seen.cell.why is Why.FAILED else shown
+        # that no answer came is our own word
+        return shown if seen.cell.why is Why.STALE else _witnessed(shown)
 
 
 def _witnessed(shown: Outcome) -> Outcome:
@@ -182,23 +183,18 @@ class Peers:
 
     def _spread(self, scene: Scene, place: Place) -> tuple[float, float, int]:
         """Median, median absolute deviation and number, this one included; once an instant."""
-        metric = self._leaf.metric
-        group = _group(scene, self._leaf.among)
-        key = (metric, self._leaf.among, group(place))
+        leaf = self._leaf
+        group = scene.chip(place) if leaf.among == "chip" else place.device
+        key = (leaf.metric, group)
         found = scene.peers.get(key)
         if found is None:
             cells = [
-                scene.view.see(metric, at).cell
-                for at in scene.view.places(metric)
-                if group(at) == key[2]
+                scene.view.see(leaf.metric, at).cell
+                for at in scene.view.places(leaf.metric)
+                if (scene.chip(at) if leaf.among == "chip" else at.device) == group
             ]
             values = [cell for cell in cells if isinstance(cell, (int, float))]
             middle = median(values) if values else 0.0
             spread = median([abs(v - middle) for v in values]) if values else 0.0
             found = scene.peers[key] = (middle, spread, len(values))
         return found
-
-
-def _group(scene: Scene, among: r.Among) -> Callable[[Place], object]:
-    """Who is a peer of whom: what has the same of this."""
-    return scene.chip if among == "chip" else lambda place: place.device

@@ -80,7 +80,11 @@ class Instance:
         if self.outcome.truth is None and self.life is not None:  # unknown lets nothing run out
             self.life = self.life._replace(since=scene.now)
         outcome = self.outcome = self._look(scene)
-        tempo = self.tempo._replace(latched=self.tempo.latched and self.confirmed)
+        if self.life is None and not outcome.truth:  # as nearly always
+            if outcome.truth is False:
+                self._hard_at, self._witness = None, None
+            return before
+        tempo = self.tempo if self.confirmed else self.tempo._replace(latched=False)
         self.life = step(self.life, outcome.truth, scene.now, wall, tempo)
         if outcome.truth:
             self.shown = outcome.sights

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Event, Snapshot
 
 MOST = 64  # events that are remembered, of each name and place
+PLACES = 256  # places of a name that are told apart; more of them are the node
 
 
 class Occurrence(NamedTuple):
@@ -44,8 +45,9 @@ class Occurrences:
             place = event.place if event.place.label else place
             for name in self._called(event):
                 by_place = self._found.setdefault(name, {})
-                by_place.setdefault(place, deque(maxlen=MOST)).append(Occurrence(at, event))
-                news.add((name, place))
+                here = place if place in by_place or len(by_place) < PLACES else NODE
+                by_place.setdefault(here, deque(maxlen=MOST)).append(Occurrence(at, event))
+                news.add((name, here))
         return news
 
     def _called(self, event: Event) -> set[str]:

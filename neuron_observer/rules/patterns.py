@@ -24,6 +24,7 @@ named group is kept as a field. A row whose fact is only inferred is shown and n
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 SHIPPED = Path(__file__).parent / "patterns"
+RULES = Path(__file__).parent / "default"
+_RULE_ID = re.compile(r"^  - id: (\S+)$", re.MULTILINE)
 
 Where: TypeAlias = Literal["kernel", "runtime", "host", "monitor", "listing"]
 Class: TypeAlias = Literal[
@@ -91,9 +94,21 @@ class Pattern:
         return self.quiet and self.finding == self.id
 
     @property
+    def runbook(self) -> str:
+        """The page of its finding; empty if no rule makes such a finding."""
+        return f"docs/runbooks/{self.finding}.md" if self.finding in _with_page() else ""
+
+    @property
     def shadow(self) -> bool:
         """Whether the row rests on an inferred fact, so that it is shown and never counted."""
         return self.fact.grade == "inferred"
+
+
+@cache
+def _with_page() -> frozenset[str]:
+    """Findings of the shipped rules, without reading all that the rules say."""
+    texts = (file.read_text("utf-8") for file in RULES.glob("*.yaml"))
+    return frozenset(id_ for text in texts for id_ in _RULE_ID.findall(text))
 
 
 def load(paths: Iterable[Path] | None = None) -> tuple[Pattern, ...]:

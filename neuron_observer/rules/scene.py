@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from neuron_observer.model import Missing, Why
 from neuron_observer.rules.outcome import Hole, Outcome, Sight
-from neuron_observer.rules.trust import is_register, kind, trust
+from neuron_observer.rules.trust import is_register, is_reported, kind, trust
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,8 +55,10 @@ class Scene:
 
     def hole(self, metric: str, place: Place, reason: Missing) -> Outcome:
         """Unknown, because a reading is missing; what will never come leaves the denominator."""
-        never = reason.why is Why.UNSUPPORTED or (
-            reason.why is Why.DENIED and not self.view.was_read(metric, place)
+        never = (
+            reason.why is Why.UNSUPPORTED
+            or (reason.why is Why.DENIED and not self.view.was_read(metric, place))
+            or is_reported(metric)
         )
         return Outcome(None, holes=(Hole(metric, place, reason),), open=never)
 

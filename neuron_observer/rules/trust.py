@@ -33,6 +33,11 @@ def trust(metric: str) -> Trust:
     return "hardware"
 
 
+def is_reported(metric: str) -> bool:
+    """Whether it comes from neuron-monitor, which nobody needs to run."""
+    return metric.startswith(_REPORTED)
+
+
 def kind(metric: str) -> EvidenceKind:
     """What sort of observation a value of it is."""
     spec = METRICS[metric]

@@ -173,4 +173,7 @@ class View:
 
 
 def _same_layout(before: Batch, now: Batch) -> bool:
-    return before.layout is now.layout or before.layout.columns == now.layout.columns
+    one, other = before.layout, now.layout
+    if one is other:
+        return True
+    return len(one.sources) == len(other.sources) and one.columns == other.columns

@@ -77,6 +77,7 @@ def finding(cause: Cause, inputs: Sequence[Input]) -> Finding:
         ),
         first_seen=min(times, default=None),
         last_seen=max(times, default=None),
+        runbook=lead.runbook,
     )
 
 

@@ -221,8 +221,8 @@ def _inputs(report: Report, width: int) -> list[str]:
     for source in report.inputs:
         kinds = ", ".join(sorted(source.kinds)) or "no kind that is known"
         state = "not read" if source.failed else "partly read" if source.partial else "read"
-        line = f"{source.name}: {state}, {source.lines} {_lines(source.lines)}, {kinds}"
-        lines.append(_cut(line, width))
+        told = f": {state}, {source.lines} {_lines(source.lines)}, {kinds}"
+        lines.append(_cut(_end_of(source.name, width - len(told)) + told, width))
         lines += [f"  {note}" for note in source.notes]
     if report.verdict is Verdict.HEALTHY:
         lines.append(
@@ -252,6 +252,12 @@ def _explained(report: Report, width: int) -> list[str]:
             parts.append(("Ours", "our own reads of counters can cause this line"))
         lines += list(_wrapped(iter(parts), width))
     return lines
+
+
+def _end_of(path: str, width: int) -> str:
+    """A path without its beginning, where it is too long: the end tells files apart."""
+    room = max(width, 20)
+    return path if len(path) <= room else "..." + path[3 - room :]
 
 
 def _cut(line: str, width: int) -> str:

@@ -91,8 +91,10 @@ def test_nothing_could_be_read(tmp_path: Path) -> None:
 
 
 def test_a_part_that_could_not_be_read(tmp_path: Path) -> None:
-    """A partial result is stated as partial, and is no clean bill of health."""
-    done = run(str(tmp_path / "absent"), "-", given=b"neuron: module verification failed\n")
+    """A partial result is stated as partial, however long the path; no clean bill of health."""
+    done = run(
+        str(tmp_path / ("long" * 20) / "absent"), "-", given=b"neuron: module verification failed\n"
+    )
     assert done.returncode == 3
     assert b"CANNOT TELL" in done.stdout
     assert b"not read" in done.stdout

@@ -115,9 +115,9 @@ def test_a_rate_is_unknown_until_a_window_was_watched() -> None:
     rate = r.RateAbove(metric, than=1.0, window=4.0)
     engine = Engine([rule(rate, scope="core")])
     covered = []
-    for tick in of(metric, 0, 0, 0, 0, 0, place=C0):
-        _, health = engine(tick)
-        covered.append(not any("watching" in gap.why for gap in health.coverage.not_covered))
+    for at in range(5):
+        _, health = engine(snapshot(float(at), {metric: {C0: 0, Place(0, 1): 0}}))
+        covered.append(not health.coverage.not_covered)
     assert covered == [False, False, False, False, True]
     assert seen(rate, *of(metric, 0, 5, 5, 5, 5, 5, place=C0), scope="core") == [0, 1, 1, 1, 1, 0]
 
@@ -149,6 +149,15 @@ def test_absent_for_wants_its_reason_and_its_words() -> None:
     ticks = [snapshot(0.0, {"efa.port.state": {port: 4}})]
     ticks += [snapshot(float(at), {}) for at in (1, 2, 3, 4)]
     assert seen(gone, *ticks, scope="node") == [0, 0, 0, 1, 1]
+
+
+def test_an_error_on_two_reads_is_confirmed_and_a_late_answer_is_not() -> None:
+    """What a file says instead of a value is evidence; silence is only probable."""
+    for why, confidence in ((Why.FAILED, "confirmed"), (Why.STALE, "probable")):
+        engine = Engine([rule(r.AbsentFor("device.serial"))])
+        lost = Missing(why, "x")
+        found = [engine(tick)[0] for tick in of("device.serial", "a0", lost, lost)]
+        assert [one.confidence.value for one in found[-1]] == [confidence]
 
 
 def powers(*values: float) -> Snapshot:
@@ -287,3 +296,81 @@ def test_the_slope_is_that_of_what_is_added(noise: list[int], climb: int) -> Non
     assert counter is not None
     assert other.per_second == pytest.approx(one.per_second + climb)
     assert counter.per_second >= 0
+
+
+def test_none_of_is_true_of_any_other_word_that_was_read() -> None:
+    """And shows what was read; what is missing is no other word."""
+    condition = r.NoneOf("device.state", (0, 1))
+    assert seen(condition, *of("device.state", 1, 2, 0, LOST)) == [0, 1, 0, 0]
+
+
+def test_rises_that_are_too_close_count_once() -> None:
+    """Four rises, but only two of them so many seconds apart."""
+    metric = "device.hbm.ecc_corrected"
+    cells = (0, 5, 10, 15, 20)
+    far = r.Increased(metric, by=10, within=600.0, steps=4, apart=50.0)
+    assert seen(far, *of(metric, *cells, every=60.0))[-1] == 1
+    assert seen(far, *of(metric, *cells, every=40.0))[-1] == 0
+    assert seen(far._replace(apart=0.0), *of(metric, *cells, every=40.0))[-1] == 1
+
+
+def _line(kind: str, at: float, place: Place = D0) -> Event:
+    return Event(kind, place, WALL + at, kind, {"finding": kind})
+
+
+def _lines(*kinds: str, gap: float = 5.0) -> list[Snapshot]:
+    """A tick each `gap` seconds; a name is a line that came with it."""
+    return [
+        snapshot(
+            gap * n,
+            {"host.kernel_log.read": {NODE: n}},
+            events=(_line(kind, gap * n),) if kind else (),
+        )
+        for n, kind in enumerate(kinds)
+    ]
+
+
+def test_a_line_may_be_ended_by_another() -> None:
+    """Until the next one; one of another device ends nothing."""
+    condition = r.Matches("failed", ended_by="completed")
+    told = seen(condition, *_lines("", "failed", "", "completed", "", "failed"))
+    assert told == [0, 1, 1, 0, 0, 1]
+    other = snapshot(20.0, {}, events=(_line("completed", 20.0, Place(1)),))
+    assert seen(condition, *_lines("", "failed"), other)[-1] == 1
+
+
+def test_a_line_beside_makes_another_harmless() -> None:
+    """Within a second before or after; later it is another matter."""
+    condition = r.Matches("timeout", excused_by="retried")
+    assert seen(condition, *_lines("", "timeout", "retried", gap=0.5))[-1] == 0
+    assert seen(condition, *_lines("", "retried", "timeout", gap=0.5))[-1] == 0
+    assert seen(condition, *_lines("", "timeout", "retried", gap=3.0))[-1] == 1
+
+
+def test_unless_is_not_stopped_by_what_cannot_be_had() -> None:
+    """A counter that is not there does not stand in the way; `not` of it is unknown."""
+    gone = r.Increased("core.model_loads", within=60.0)
+    high = r.Above(POWER, 90)
+    ticks = of(POWER, 95, 95, 95)
+    assert seen(r.AllOf((high, r.Unless(gone))), *ticks)[-1] == 1
+    assert seen(r.AllOf((high, r.Not(gone))), *ticks)[-1] == 0
+
+
+def test_what_is_asked_anywhere_is_looked_at_once() -> None:
+    """Two cores ask whether any core failed: both hear it, of the device that it was."""
+    metric = "core.reset_failures"
+    condition = r.Anywhere(r.Increased(metric))
+    ticks = [
+        snapshot(float(n), {metric: {C0: 0, Place(0, 1): cell}}) for n, cell in enumerate((0, 0, 1))
+    ]
+    assert seen(condition, *ticks, scope="core") == [0, 0, 2]
+
+
+def test_unknown_in_between_restarts_what_must_last() -> None:
+    """Two seconds true, one unknown, two true: never three in a row."""
+    engine = Engine([rule(r.Above(POWER, 90), hold=3.0)])
+    told = [
+        [one.state for one in engine(tick)[0]] for tick in of(POWER, 95, 95, 95, LOST, 95, 95, 95)
+    ]
+    assert State.FIRING not in {state for states in told for state in states}
+    assert told[-1] == [State.PENDING]

@@ -127,3 +127,9 @@ def test_no_rule_names_a_driver_file_without_its_version() -> None:
     for rule in rules().values():
         if re.search(r"neuron_\w+\.[ch]", rule.fact.source):
             assert re.search(r"\d\.\d+\.\d+|driver \d", rule.fact.source), rule.id
+
+
+def test_lines_lead_to_the_page_of_their_finding() -> None:
+    """A pattern whose finding has a rule leads to its runbook, any other to none."""
+    for row in load_patterns():
+        assert row.runbook == (rules()[row.finding].runbook if row.finding in rules() else "")

@@ -21,6 +21,7 @@ from neuron_observer.model import (
 from neuron_observer.rules import rule as r
 from neuron_observer.rules.engine import Engine
 from neuron_observer.rules.findings import BEFORE_WATCHED
+from neuron_observer.rules.occurrences import PLACES
 from tests.rules.scenes import C0, D0, SERIAL, WALL, device, rule, snapshot
 
 if TYPE_CHECKING:
@@ -171,6 +172,18 @@ def test_a_counter_that_was_not_read_contradicts_nothing() -> None:
     assert findings[0].confidence is Confidence.PROBABLE
 
 
+def test_a_tool_that_nobody_runs_leaves_no_hole() -> None:
+    """A report of neuron-monitor adds hearsay; without one the registers decide."""
+    reported = "device.reported.sram_ecc_uncorrected"
+    either = rule(r.AnyOf((r.Above(SRAM, 0), r.Above(reported, 0))), required=True)
+    late = Missing(Why.STALE, "no report")
+    silent = (snapshot(0.0, {SRAM: 0}), snapshot(0.0, {SRAM: 0, reported: late}))
+    for tick in silent:
+        assert Engine([either])(tick)[1].verdict is Verdict.HEALTHY
+    findings, _ = Engine([either])(snapshot(0.0, {SRAM: 0, reported: 1}))
+    assert [one.evidence[0].kind for one in findings] == ["monitor"]
+
+
 def test_our_own_lines_are_no_evidence() -> None:
     """A line that our own read caused makes nothing."""
     engine = Engine([HEARD])
@@ -195,6 +208,18 @@ def test_thousands_of_forged_lines_are_bounded() -> None:
     findings, health = engine(snapshot(0.0, {SRAM: 0, LOG: {NODE: 1}}, events=events))
     assert len(findings) == 2
     assert health.verdict is Verdict.DEGRADED
+
+
+def test_labels_that_somebody_makes_up_are_bounded() -> None:
+    """Beyond so many places of one kind of line, the rest is the node's."""
+    heard = rule(r.Matches("sram-uncorrectable", 3600.0), scope="pci")
+    engine = Engine([heard])
+    findings: tuple[Finding, ...] = ()
+    for tick in range(20):
+        places = [Place(label=f"0000:{tick:02x}:{number:02x}.0") for number in range(100)]
+        events = tuple(LINE._replace(place=place) for place in places)
+        findings, _ = engine(snapshot(float(tick), {LOG: {NODE: tick}}, events=events))
+    assert len(findings) == PLACES + 1
 
 
 def test_shadow_is_shown_and_not_counted() -> None:

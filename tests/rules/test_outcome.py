@@ -4,7 +4,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neuron_observer.model import NODE, Missing, Why
-from neuron_observer.rules.outcome import Hole, Outcome, Sight, every, false, opposite, some
+from neuron_observer.rules.outcome import (
+    FALSE,
+    Hole,
+    Outcome,
+    Sight,
+    every,
+    false,
+    opposite,
+    some,
+    unless,
+)
 
 LOST = Outcome(None, holes=(Hole("m", NODE, Missing(Why.FAILED, "x")),))
 NEVER = Outcome(None, holes=(Hole("m", NODE, Missing(Why.UNSUPPORTED, "x")),), open=True)
@@ -66,3 +76,18 @@ def test_the_earliest_look_counts() -> None:
     """A combination is looked at again when its first part may change."""
     assert every([false(7.0), false(5.0)]).again == 5.0
     assert some([false(7.0), false(None)]).again == 7.0
+
+
+def test_unless_is_true_where_nothing_can_be_known() -> None:
+    """Unknown for ever does not block; unknown for now does."""
+    assert unless(Outcome(None, open=True)).truth is True
+    assert unless(Outcome(None)).truth is None
+    assert unless(FALSE).truth is True
+    assert unless(Outcome(truth=True)).truth is False
+
+
+def test_a_condition_is_deaf_if_only_a_line_could_make_it_true() -> None:
+    """The counter cannot be had, and no line came; with a counter that reads it is not."""
+    lost, line = Outcome(None, open=True), Outcome(truth=False, deaf=True)
+    assert some((lost, line)).deaf
+    assert not some((lost, line, FALSE)).deaf

@@ -16,8 +16,6 @@ from neuron_observer.exporters.series import DETAILS
 from neuron_observer.loop import Loop
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from neuron_observer.catalogue.spec import Detail
 
 
@@ -46,7 +44,7 @@ def command(
     host_root: str,
     config_file: str | None,
     all_devices: bool,
-    extra: tuple[Path, ...],
+    extra: tuple[str, ...],
 ) -> None:
     """Read and judge this host until SIGTERM or Ctrl-C; answer Prometheus from the last frame.
 

@@ -190,20 +190,20 @@ def test_a_trend_is_no_step() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.floats(1, 30), st.floats(-5, 50)), min_size=8, max_size=25),
+    st.lists(st.tuples(st.integers(1, 30), st.integers(-5, 50)), min_size=8, max_size=25),
     st.floats(-3, 3),
     st.booleans(),
 )
 @settings(max_examples=150)
 def test_a_bound_changes_no_answer(
-    moves: list[tuple[float, float]], least: float, counts: bool
+    moves: list[tuple[int, int]], least: float, counts: bool
 ) -> None:
-    """Whether a slope is past its limit is the same with the short cut."""
-    at, value = 0.0, 100.0
+    """Whether a slope is past its limit is the same with the short cut (whole numbers: exact)."""
+    at, value = 0, 100
     values: list[Value] = []
     for seconds, step in moves:
         at, value = at + seconds, value + step
-        values.append(Value(value, at))
+        values.append(Value(value, float(at)))
     whole = slope(values, 1.0, counts=counts)
     short = slope(values, 1.0, counts=counts, least=least)
     assert whole is not None

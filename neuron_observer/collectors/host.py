@@ -24,9 +24,10 @@ from neuron_observer.collectors.figures import FigureBatch
 from neuron_observer.collectors.probing import names_in, real_path, word_at
 from neuron_observer.model import NODE, Missing, Place, Why
 from neuron_observer.parsers.tables import TABLES
+from neuron_observer.sources.hostfs import MeasuredHost, Space
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from neuron_observer.catalogue.spec import MetricSpec
     from neuron_observer.clock import Clock
@@ -49,8 +50,7 @@ class HostCollector:
         self._keep = keep
         self._clock = clock
         self._files = [_plan(host, "normal", keep=keep), _plan(host, "slow", keep=False)]
-        ask = _space if host.root == "/" else _space_unknown
-        self._space = FigureBatch(BatchName("filesystem", "slow"), _SPACE_METRICS, ask)
+        self._space = FigureBatch(BatchName("filesystem", "slow"), _SPACE_METRICS, self._spaces)
         self.disks = find_disks(host)
         self._disk_batch = _disk_batch(host, self.disks, keep=keep)
 
@@ -73,6 +73,10 @@ class HostCollector:
         """Give the descriptors back."""
         for batch in (*self._files, self._disk_batch):
             batch.close()
+
+    def _spaces(self) -> list[Cell]:
+        usage = {mount: _usage(self._host, mount) for mount, _ in MOUNTS}
+        return [usage[spec.sources[0].path][spec.sources[0].part] for spec in _SPACE_METRICS]
 
     def _look_for_disks(self) -> None:
         disks = find_disks(self._host)
@@ -145,21 +149,18 @@ def _disk_batch(host: HostFs, disks: tuple[tuple[str, str], ...], *, keep: bool)
     return FileBatch(BatchName("disk", "normal"), host, "sys", files, keep=keep)
 
 
-def _space_unknown() -> list[Cell]:
-    return [ANOTHER_ROOT] * len(_SPACE_METRICS)
-
-
-def _space() -> list[Cell]:
-    usage = {mount: _usage(mount) for mount, _ in MOUNTS}
-    return [usage[spec.sources[0].path][spec.sources[0].part] for spec in _SPACE_METRICS]
-
-
-def _usage(mount: str) -> dict[str, Cell]:
+def _usage(host: HostFs, mount: str) -> Mapping[str, Cell]:
     try:
-        found = os.statvfs(mount)
+        found = _space(host, mount)
     except OSError as error:
-        return dict.fromkeys(("size", "available"), missing_for(error))
-    return {
-        "size": found.f_blocks * found.f_frsize,
-        "available": found.f_bavail * found.f_frsize,
-    }
+        return dict.fromkeys(Space._fields, missing_for(error))
+    return dict.fromkeys(Space._fields, ANOTHER_ROOT) if found is None else found._asdict()
+
+
+def _space(host: HostFs, mount: str) -> Space | None:
+    if isinstance(host, MeasuredHost):
+        return host.space(mount)
+    if host.root != "/":
+        return None
+    found = os.statvfs(mount)
+    return Space(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)

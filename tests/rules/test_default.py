@@ -56,7 +56,7 @@ def test_every_fault_that_can_be_told_has_a_rule() -> None:
 def test_a_rule_says_what_the_table_says(id_: str) -> None:
     """Whom it is about, how bad, what to do, whom it blames, and how good the knowledge is."""
     rule, row = rules()[id_], rows()[id_]
-    scope = "port" if rule.scope == "efa" else rule.scope
+    scope = {"efa": "port", "pci": "link"}.get(rule.scope, rule.scope)
     told = (scope, rule.severity.value, rule.action.value, rule.fact.grade)
     assert told == (row["entity"], row["severity"], row["action"], row["grade"])
     confirmed = rule.if_confirmed.value if rule.if_confirmed else None

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 BLOCK_FOLDER = "sys/block"
 ANOTHER_ROOT = Missing(Why.UNSUPPORTED, "needs a system call, which only the running host answers")
+READ_ONLY = Missing(Why.UNSUPPORTED, "mounted to be read only, so nothing fills it")
 _FILE_METRICS = tuple(spec for spec in HOST_METRICS if spec.sources[0].where == "proc")
 _SPACE_METRICS = tuple(spec for spec in HOST_METRICS if spec.sources[0].where == "filesystem")
 
@@ -150,17 +151,21 @@ def _disk_batch(host: HostFs, disks: tuple[tuple[str, str], ...], *, keep: bool)
 
 
 def _usage(host: HostFs, mount: str) -> Mapping[str, Cell]:
+    if isinstance(host, MeasuredHost):
+        space = host.space(mount)
+        return space._asdict() if space else dict.fromkeys(Space._fields, ANOTHER_ROOT)
+    if host.root != "/":
+        return dict.fromkeys(Space._fields, ANOTHER_ROOT)
     try:
-        found = _space(host, mount)
+        found = os.statvfs(mount)
     except OSError as error:
         return dict.fromkeys(Space._fields, missing_for(error))
-    return dict.fromkeys(Space._fields, ANOTHER_ROOT) if found is None else found._asdict()
+    return usage_of(found)
 
 
-def _space(host: HostFs, mount: str) -> Space | None:
-    if isinstance(host, MeasuredHost):
-        return host.space(mount)
-    if host.root != "/":
-        return None
-    found = os.statvfs(mount)
-    return Space(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
+def usage_of(found: os.statvfs_result) -> dict[str, Cell]:
+    """Size and what a user can still fill, in bytes; an image that is only read is always full."""
+    size = found.f_blocks * found.f_frsize
+    if found.f_flag & os.ST_RDONLY:
+        return {"size": size, "available": READ_ONLY}
+    return {"size": size, "available": found.f_bavail * found.f_frsize}

@@ -85,9 +85,11 @@ class LineClassifier:
             fields["code"] = details.code
         for name, value in details.fields.items():
             fields[f"line.{name}"] = value
-        return Classified(pattern.id, Place(*details.place), text, fields)
+        label = next((details.fields[name] for name in _LABELS if name in details.fields), "")
+        return Classified(pattern.id, Place(*details.place, label), text, fields)
 
 
+_LABELS = ("adapter", "function")  # an EFA's name, a PCI function's address
 _NOVEL: dict[str, Scalar] = {"verdict": "novel", "severity": "info", "action": "none"}
 _SEVERITIES = ("critical", "warning", "info")
 

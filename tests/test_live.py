@@ -169,9 +169,46 @@ def test_every_known_kernel_line_is_classified() -> None:
         found = classifier(KernelRecord(text))
         assert found is not None, text
         numbers = [None if number == "-" else int(number) for number in (device, core)]
-        assert (found.kind, found.place) == (name, Place(numbers[0], numbers[1])), text
+        assert (found.kind, *found.place[:2]) == (name, *numbers), text
         seen += 1
     assert seen > 80
+
+
+@pytest.mark.parametrize(
+    ("line", "label"),
+    [
+        ("efa 0000:a0:1a.0 rdmap160s26: Wait for completion (polling) timeout", "rdmap160s26"),
+        (
+            "infiniband rdmap160s26: The device didn't send any completion for admin cmd",
+            "rdmap160s26",
+        ),
+        ("efa 0000:a0:1a.0: Reset indication didn't turn on", ""),
+        (
+            "pcieport 0000:00:01.0: AER: Uncorrected (Fatal) error received: 0000:34:00.0",
+            "0000:34:00.0",
+        ),
+        ("pcieport 0000:00:01.0: AER: Multiple Uncorrected (Fatal) error received: id=0008", ""),
+        (
+            "neuron-driver 0000:34:00.0: PCIe Bus Error: severity=Uncorrected (Fatal), type=x",
+            "0000:34:00.0",
+        ),
+    ],
+)
+def test_a_line_of_an_adapter_or_a_function_is_about_it(line: str, label: str) -> None:
+    """The EFA or the PCI function that a line names is its place."""
+    found = LineClassifier(MATCHER)(KernelRecord(line))
+    assert found is not None
+    assert found.place == Place(label=label)
+
+
+@pytest.mark.parametrize("drive", ["fd0", "sr0"])
+def test_an_empty_drive_is_no_failing_disk(drive: str) -> None:
+    """Virtual machines print such lines at each boot."""
+    for line in (f"I/O error, dev {drive}, sector 0", f"Buffer I/O error on dev {drive}, x"):
+        assert LineClassifier(MATCHER)(KernelRecord(line)) is None
+        found = LineClassifier(MATCHER)(KernelRecord(line.replace(drive, "nvme1n1")))
+        assert found is not None
+        assert found.kind == "disk-error"
 
 
 @settings(deadline=None, max_examples=60)

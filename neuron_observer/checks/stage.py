@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from neuron_observer.errors import InputError
-from neuron_observer.sources.hostfs import EachFile
+from neuron_observer.sources.hostfs import EachFile, Space
 from neuron_observer.sources.listing import Listing, ListingFs, Node, Pass
 from neuron_observer.sources.workers import DirectWorkers
 
@@ -35,6 +35,7 @@ class Stage(ListingFs):
         self._base = base.nodes
         self._clock = clock
         self._hung: set[str] = set()
+        self._spaces: dict[str, Space] = {}
         self._sequence = 1000
         self.touched: list[str] = []  # paths, as they were changed
 
@@ -49,12 +50,18 @@ class Stage(ListingFs):
                 self._log(deed)
             elif deed.what == "hang":
                 self._hung.add(deed.path)
+            elif deed.what == "space":
+                self._spaces[deed.path] = Space(*deed.value)
             else:
                 here.nodes.update(self._nodes_of(deed))
             self.touched += here.nodes
             if here.nodes or here.kernel or here.monitor:
                 self.listing.passes.append(here)
                 self.advance()
+
+    def space(self, mount: str) -> Space | None:
+        """How full a file system is, as a timeline told it."""
+        return self._spaces.get(mount)
 
     def tell_time(self) -> None:
         """Let the host's own clock go on."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _STEP = ("at", "every", "until", "write", "add", "fail", "hang", "remove", "restore", "link")
-_STEP_KEYS = (*_STEP, "kernel", "monitor", "wall", "stall")
+_STEP_KEYS = (*_STEP, "space", "kernel", "monitor", "wall", "stall")
 _EXPECT_KEYS = ("at", "findings", "verdict", "others", "not_covered")
 _TIMELINE_KEYS = ("name", "host", "seconds", "wall", "steps", "expect")
 _ERRNO = {name: number for number, name in errno.errorcode.items()}
@@ -157,7 +157,7 @@ class _Reader:
 
     def _deeds(self, of: dict[str, Any]) -> Iterator[Deed]:
         for what, value in of.items():
-            if what in ("write", "add", "fail", "link"):
+            if what in ("write", "add", "fail", "link", "space"):
                 if not isinstance(value, dict):
                     raise self.wrong(f"{what} must be a mapping of paths")
                 yield from (Deed(what, path, self._value(what, v)) for path, v in value.items())
@@ -186,6 +186,10 @@ class _Reader:
             if value not in _ERRNO:
                 raise self.wrong(f"fail: {value!r} is no errno")
             return _ERRNO[str(value)]
+        if what == "space":
+            if not isinstance(value, list) or [type(one) for one in value] != [int, int]:
+                raise self.wrong(f"space: {value!r} is no [size, available] in bytes")
+            return value
         return str(value)
 
     def _expectation(self, of: dict[str, Any]) -> Expectation:

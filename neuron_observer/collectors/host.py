@@ -24,9 +24,10 @@ from neuron_observer.collectors.figures import FigureBatch
 from neuron_observer.collectors.probing import names_in, real_path, word_at
 from neuron_observer.model import NODE, Missing, Place, Why
 from neuron_observer.parsers.tables import TABLES
+from neuron_observer.sources.hostfs import MeasuredHost, Space
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from neuron_observer.catalogue.spec import MetricSpec
     from neuron_observer.clock import Clock
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 BLOCK_FOLDER = "sys/block"
 ANOTHER_ROOT = Missing(Why.UNSUPPORTED, "needs a system call, which only the running host answers")
+READ_ONLY = Missing(Why.UNSUPPORTED, "mounted to be read only, so nothing fills it")
 _FILE_METRICS = tuple(spec for spec in HOST_METRICS if spec.sources[0].where == "proc")
 _SPACE_METRICS = tuple(spec for spec in HOST_METRICS if spec.sources[0].where == "filesystem")
 
@@ -49,8 +51,7 @@ class HostCollector:
         self._keep = keep
         self._clock = clock
         self._files = [_plan(host, "normal", keep=keep), _plan(host, "slow", keep=False)]
-        ask = _space if host.root == "/" else _space_unknown
-        self._space = FigureBatch(BatchName("filesystem", "slow"), _SPACE_METRICS, ask)
+        self._space = FigureBatch(BatchName("filesystem", "slow"), _SPACE_METRICS, self._spaces)
         self.disks = find_disks(host)
         self._disk_batch = _disk_batch(host, self.disks, keep=keep)
 
@@ -73,6 +74,10 @@ class HostCollector:
         """Give the descriptors back."""
         for batch in (*self._files, self._disk_batch):
             batch.close()
+
+    def _spaces(self) -> list[Cell]:
+        usage = {mount: _usage(self._host, mount) for mount, _ in MOUNTS}
+        return [usage[spec.sources[0].path][spec.sources[0].part] for spec in _SPACE_METRICS]
 
     def _look_for_disks(self) -> None:
         disks = find_disks(self._host)
@@ -145,21 +150,22 @@ def _disk_batch(host: HostFs, disks: tuple[tuple[str, str], ...], *, keep: bool)
     return FileBatch(BatchName("disk", "normal"), host, "sys", files, keep=keep)
 
 
-def _space_unknown() -> list[Cell]:
-    return [ANOTHER_ROOT] * len(_SPACE_METRICS)
-
-
-def _space() -> list[Cell]:
-    usage = {mount: _usage(mount) for mount, _ in MOUNTS}
-    return [usage[spec.sources[0].path][spec.sources[0].part] for spec in _SPACE_METRICS]
-
-
-def _usage(mount: str) -> dict[str, Cell]:
+def _usage(host: HostFs, mount: str) -> Mapping[str, Cell]:
+    if isinstance(host, MeasuredHost):
+        space = host.space(mount)
+        return space._asdict() if space else dict.fromkeys(Space._fields, ANOTHER_ROOT)
+    if host.root != "/":
+        return dict.fromkeys(Space._fields, ANOTHER_ROOT)
     try:
         found = os.statvfs(mount)
     except OSError as error:
-        return dict.fromkeys(("size", "available"), missing_for(error))
-    return {
-        "size": found.f_blocks * found.f_frsize,
-        "available": found.f_bavail * found.f_frsize,
-    }
+        return dict.fromkeys(Space._fields, missing_for(error))
+    return usage_of(found)
+
+
+def usage_of(found: os.statvfs_result) -> dict[str, Cell]:
+    """Size and what a user can still fill, in bytes; an image that is only read is always full."""
+    size = found.f_blocks * found.f_frsize
+    if found.f_flag & os.ST_RDONLY:
+        return {"size": size, "available": READ_ONLY}
+    return {"size": size, "available": found.f_bavail * found.f_frsize}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 LOG = "host.kernel_log.read"
 BESIDE = 1.0  # seconds between two lines of one event
 _NO_NUMBER = Missing(Why.UNSUPPORTED, "how many devices there should be is not known")
+_RENUMBERED = Missing(Why.UNSUPPORTED, "inf1 numbers its devices anew: which is lost is not known")
 _NO_LOG = Missing(Why.UNSUPPORTED, "the kernel log is not read")
 
 
@@ -104,6 +105,8 @@ class MissingDevice:
         if self._index in scene.view.devices:
             known = isinstance(expected.cell, int)
             return FALSE if known else scene.hole("node.devices_expected", NODE, _NO_NUMBER)
+        if (snapshot.instance_type or "").startswith("inf1"):
+            return scene.hole("node.devices", NODE, _RENUMBERED)
         if snapshot.driver.state == "coming":
             reason = Missing(Why.NOT_YET, "the driver is loading")
             return scene.hole("node.devices", NODE, reason)

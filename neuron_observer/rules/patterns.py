@@ -19,7 +19,9 @@ A file is a mapping with `defaults` (any keys of a row) and `patterns` (a list o
     fact          {grade: source | document | capture | inferred, source: where that stands}
 
 Named groups `device`, `core` and `code` of an expression are the line's whereabouts; every other
-named group is kept as a field. A row whose fact is only inferred is shown and never counted.
+named group is kept as a field. Of these, `adapter` (name of an EFA) and `function` (address of a
+PCI function) tell a live event's place. A row whose fact is only inferred is shown and never
+counted.
 """
 
 from __future__ import annotations

@@ -87,6 +87,22 @@ class LoggingHost(Protocol):
         ...
 
 
+class Space(NamedTuple):
+    """How large a file system is, and what a user can still fill: bytes."""
+
+    size: int
+    available: int
+
+
+@runtime_checkable
+class MeasuredHost(Protocol):
+    """A host in memory that tells how full its file systems are; of a real one the kernel does."""
+
+    def space(self, mount: str) -> Space | None:
+        """Of the file system at a mount point; None if it is not known."""
+        ...
+
+
 def resolve_link(path: str, target: str) -> str:
     """Where a link at `path` leads, by its text alone; never above the root."""
     joined = target if target.startswith("/") else f"{os.path.dirname(path)}/{target}"  # noqa: PTH120 - text, no file

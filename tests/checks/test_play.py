@@ -126,6 +126,7 @@ def test_a_fault_without_a_rule_is_a_problem(tmp_path: Path) -> None:
         ("{at: 1, wriet: {}}", "{at: 1}", "unknown key 'wriet'; did you mean 'write'?"),
         ("{at: -1}", "{at: 1}", "at must be a number of seconds"),
         ("{at: 1, fail: {a: EWRONG}}", "{at: 1}", "'EWRONG' is no errno"),
+        ("{at: 1, space: {/: [100, 5.5]}}", "{at: 1}", "is no [size, available] in bytes"),
         ("{at: 1, add: {a: x}}", "{at: 1}", "'x' is no whole number"),
         ("{at: 1, kernel: 5}", "{at: 1}", "kernel must be a list of texts"),
         ("{at: 1, write: [a]}", "{at: 1}", "write must be a mapping of paths"),

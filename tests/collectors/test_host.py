@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import errno
+import os
 from itertools import repeat
 from pathlib import Path
 
 from neuron_observer.catalogue.host import DISK_METRICS, HOST_METRICS
 from neuron_observer.clock import ManualClock
-from neuron_observer.collectors.host import HostCollector, find_disks
+from neuron_observer.collectors.host import READ_ONLY, HostCollector, find_disks, usage_of
 from neuron_observer.model import NODE, Batch, Cell, Missing, Place, Why
 from neuron_observer.sources.faulty import Fault, FaultyFs
-from neuron_observer.sources.hostfs import DirectoryFs
+from neuron_observer.sources.hostfs import DirectoryFs, Space
 from neuron_observer.sources.listing import ListingFs
 
 LISTING = Path(__file__).parent.parent / "trees" / "machine" / "host.tsv"
@@ -151,6 +152,30 @@ def test_a_disk_that_comes_later_is_seen_by_the_slow_lane() -> None:
     collector.poll(("slow",))
     found = cells(collector.poll(("normal",)), Place(label="nvme0n1"))
     assert found["disk.reads"] == 35039
+
+
+class Measured(ListingFs):
+    """A host in memory that knows one of its file systems."""
+
+    def space(self, mount: str) -> Space | None:
+        """Of the root alone."""
+        return Space(100, 4) if mount == "/" else None
+
+
+def test_a_host_in_memory_tells_its_space() -> None:
+    """What it knows is read; of the rest no number is made up, nor taken from this machine."""
+    found = cells(HostCollector(Measured(host().listing, "made"), ManualClock()).poll(("slow",)))
+    assert found["host.filesystem.root.size"] == 100
+    assert found["host.filesystem.root.available"] == 4
+    assert missing(found["host.filesystem.tmp.size"]).why is Why.UNSUPPORTED
+
+
+def test_an_image_that_is_only_read_is_not_full() -> None:
+    """The root of some systems is an image without a free block; that is no full disk."""
+    fields = [4096, 4096, 1000, 0, 0, 100, 0, 0, 0, 255]
+    writable, image = (os.statvfs_result([*fields[:8], flag, 255]) for flag in (0, os.ST_RDONLY))
+    assert usage_of(writable) == {"size": 4096000, "available": 0}
+    assert usage_of(image) == {"size": 4096000, "available": READ_ONLY}
 
 
 def test_this_machine_is_read() -> None:

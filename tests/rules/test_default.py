@@ -56,7 +56,7 @@ def test_every_fault_that_can_be_told_has_a_rule() -> None:
 def test_a_rule_says_what_the_table_says(id_: str) -> None:
     """Whom it is about, how bad, what to do, whom it blames, and how good the knowledge is."""
     rule, row = rules()[id_], rows()[id_]
-    scope = "port" if rule.scope == "efa" else rule.scope
+    scope = {"efa": "port", "pci": "link"}.get(rule.scope, rule.scope)
     told = (scope, rule.severity.value, rule.action.value, rule.fact.grade)
     assert told == (row["entity"], row["severity"], row["action"], row["grade"])
     confirmed = rule.if_confirmed.value if rule.if_confirmed else None
@@ -119,7 +119,33 @@ def test_a_finding_of_a_line_and_of_a_rule_is_one_fault() -> None:
     unheard = {row.finding for row in kernel} & set(rules()) - heard - {
         row.finding for row in kernel if row.id in heard
     }
-    assert unheard == {"efa-command-failed"}  # the adapter counts them, and says which it is
+    assert unheard == {"efa-command-failed", "pcie-nonfatal"}  # they are counted, and better told
+
+
+# Lines of the kernel log that may mean harm and that no rule hears, and why.
+UNHEARD = {
+    "efa-command-failed": "the adapter counts them",
+    "oom-invoked": "part of the report that oom-killed hears",
+    "segfault": "of any program: whether it used a device the line does not say",
+    "pcie-nonfatal": "the function counts them; each error prints several lines",
+    "task-blocked": "of any process and disk; a read of ours that hangs is collector-stuck",
+    "nfs-silent": "a file server's trouble, which the job's own log tells",
+    "dma-bad-call": "a program's request that was refused; the program gets the error",
+    "device-in-use": "a program's request that was refused; the program gets the error",
+    "core-lock": "processes that waited for one another; the program gets the error",
+    "power-read-failed": "one a minute for all devices; device-not-answering reads the registers",
+}
+
+
+def test_every_line_that_may_mean_harm_is_heard() -> None:
+    """A line of the kernel log that is not quiet leads to a rule, or it is told why not."""
+    heard = {name for rule in rules().values() for name in r.events(rule)}
+    unheard = {
+        row.id
+        for row in load_patterns()
+        if row.where in ("kernel", "host") and not row.quiet and not {row.id, row.finding} & heard
+    }
+    assert unheard == set(UNHEARD)
 
 
 def test_no_rule_names_a_driver_file_without_its_version() -> None:

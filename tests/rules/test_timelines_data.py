@@ -39,7 +39,7 @@ OPTIONAL = {
 }  # fmt: skip
 STEP = {
     "at", "every", "until", "write", "add", "fail", "hang", "remove", "restore", "link", "kernel",
-    "monitor", "wall", "stall",
+    "monitor", "wall", "stall", "space",
 }  # fmt: skip
 EXPECT = {"at", "findings", "verdict", "others", "not_covered"}
 FINDING = {
@@ -73,6 +73,7 @@ FORMS = (
     (r"hw_counters/\w+", r"\d+\n"),
     (r"ports/\d+/state", r"[1-5]: [A-Z_]+\n"),
     (r"ports/\d+/phys_state", r"[1-7]: \w+\n"),
+    (r"aer_dev_(correctable|fatal|nonfatal)", r"([A-Za-z_ -]+ \d+\n)+TOTAL_ERR_[A-Z]+ \d+\n"),
     (r"proc/meminfo", r"(\w+: +\d+( kB)?\n)+"),
     (r"proc/sys/fs/file-nr", r"\d+\t0\t\d+\n"),
 )

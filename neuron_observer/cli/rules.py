@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neuron_observer.cli.options import rules_option
 from neuron_observer.errors import ExitCode
 from neuron_observer.text import printable, seconds_text, table
 
@@ -18,13 +19,6 @@ if TYPE_CHECKING:
     from neuron_observer.rules.rule import Rule
 
 HEADS = ("RULE", "OF", "SEVERITY", "ACTION", "NEEDS", "HOLD", "CLEAR", "")
-_EXTRA = click.option(
-    "--rules",
-    "extra",
-    multiple=True,
-    type=click.Path(exists=True, path_type=Path),
-    help="Rules of your own (a file or a directory): they add, or change what has their id.",
-)
 
 
 @click.group()
@@ -39,7 +33,7 @@ def _load(extra: Sequence[Path]) -> tuple[Rule, ...]:
 
 
 @command.command("list")
-@_EXTRA
+@rules_option
 @click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text")
 def list_rules(*, extra: tuple[Path, ...], form: str) -> None:
     """List every rule: what it is about, how bad, what to do."""
@@ -94,7 +88,7 @@ def _document(rule: Rule) -> dict[str, Any]:
 
 
 @command.command()
-@_EXTRA
+@rules_option
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
 def runbooks(*, extra: tuple[Path, ...], folder: Path) -> None:
     """Write the runbook of each finding into a folder."""
@@ -107,7 +101,7 @@ def runbooks(*, extra: tuple[Path, ...], folder: Path) -> None:
 
 
 @command.command("test")
-@_EXTRA
+@rules_option
 @click.option(
     "--trees",
     multiple=True,

@@ -395,9 +395,7 @@ def test_a_sighting_stays_as_sure_as_it_was() -> None:
 
 def test_a_port_concerns_only_jobs_that_span_nodes() -> None:
     """A fault of the network is none of a job that is all here."""
-    port = finding()._replace(
-        entity=Entity("port", port="rdmap0/1")
-    )
+    port = finding()._replace(entity=Entity("port", port="rdmap0/1"))
     job = torch_job(4)
     assert not concerns(port, job)
     assert concerns(port, job._replace(world_size=64))

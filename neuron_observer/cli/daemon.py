@@ -37,12 +37,18 @@ if TYPE_CHECKING:
     show_default=True,
     help="How many series a page has.",
 )
+@click.option(
+    "--job-labels",
+    is_flag=True,
+    help="Also a series a device and job (neuron_job_info); it ends with the job.",
+)
 @host_options
 @rules_option
 def command(
     *,
     address: str,
     detail: Detail,
+    job_labels: bool,
     host_root: str,
     config_file: str | None,
     all_devices: bool,
@@ -60,7 +66,9 @@ def command(
             host_root, config_file, all_devices=all_devices, lasting=True, kernel_log=True
         )
         loop = Loop(reader, judge=judge, explain=judge.explain)
-        daemon = Daemon(loop, listener, reader.clock, detail=detail, say=_say)
+        daemon = Daemon(
+            loop, listener, reader.clock, detail=detail, job_labels=job_labels, say=_say
+        )
         with stopped_by_signals(daemon):
             _say(f"{__version__}: http://{bound(listener)}/metrics, host {reader.host.root}")
             daemon.run()

@@ -109,7 +109,9 @@ def _job(job: Job, notes: Footnotes) -> Iterator[str]:
 def _about(job: Job) -> Iterator[str]:
     yield job.why
     if job.world_size is not None:
-        yield f"{len(job.ranks)} of {job.world_size} ranks here"
+        here = f"{len(job.ranks)} of {job.world_size} ranks here"
+        alone = job.node_rank is None or job.world_size <= len(job.ranks)
+        yield here if alone else f"{here}, node {job.node_rank}"
     if job.slurm_job:
         yield f"Slurm {job.slurm_job}" + (f".{job.slurm_step}" if job.slurm_step else "")
     if job.restarts:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 4  # jobs in one line
 RECENT = 60.0  # seconds; firmware registers are read each 10, and twice before they are believed
-_NO_WORK = ("monitor",)  # they are not hit by a fault
+_NO_WORK = ("monitor", "leftover")  # they are not hit by a fault
 
 
 def impact(entity: Entity, jobs: Sequence[Job]) -> str:
@@ -87,7 +87,9 @@ def _nobody(entity: Entity, jobs: Sequence[Job]) -> str:
     if entity.kind in ("job", "rank"):
         return ""
     if entity.device is not None:
-        return f"no job holds neuron{entity.device} now"
+        left = [job.id for job in jobs if job.kind == "leftover" and entity.device in job.devices]
+        more = f", only what is left of {', '.join(left[:MOST_NAMED])}" if left else ""
+        return f"no job holds neuron{entity.device} now{more}"
     works = any(job.kind not in _NO_WORK for job in jobs)
     return "no job here spans nodes" if entity.kind == "port" and works else "no job here"
 
@@ -152,10 +154,12 @@ def _leftover(job: Job, rank: Rank, device: int) -> Finding:
         entity=Entity("device", device=device, job=job.id),
         severity=Severity.WARNING,
         confidence=Confidence.PROBABLE,
-        action=Action.REBOOT if stuck else Action.RESTART_JOB,
+        action=Action.REBOOT if stuck else Action.FIX_PROGRAM,
         message=f"{message}: {job.why}; {how}",
         evidence=(
             Evidence("counter", "hearsay", f"proc/{process.pid}/fd", f"neuron{device}"),
             Evidence("counter", "hearsay", f"proc/{process.pid}/stat", process.state),
         ),
+        confirm_by=(f"ps -o pid,ppid,state,lstart,args -p {process.pid}",),
+        runbook="runbooks/device-held.md",
     )

@@ -119,7 +119,7 @@ def test_a_holder_is_named_with_its_pod() -> None:
 @pytest.mark.parametrize(
     ("state", "action", "how"),
     [
-        ("S", Action.RESTART_JOB, "ending it frees it"),
+        ("S", Action.FIX_PROGRAM, "ending it frees it"),
         ("D", Action.REBOOT, "only a reboot frees the device"),
     ],
 )
@@ -135,6 +135,15 @@ def test_a_leftover_is_a_finding_that_blames_no_hardware(
     assert all(how in finding.message and "pid 7" in finding.message for finding in found)
     assert not any(finding.blames_hardware for finding in found)
     assert all(finding.severity is Severity.WARNING for finding in found)
+
+
+def test_a_leftover_is_hit_by_nothing() -> None:
+    """Its job is dead already; that it holds the device is said."""
+    gone = Membership("/kubepods/pod", deleted=True)
+    (left,) = group([holder(7, (0,), variables=rank_variables(0, 1), member=gone)], Around(TRN2))
+    text = f"no job holds neuron0 now, only what is left of {left.id}"
+    assert impact(Entity("device", device=0), [left]) == text
+    assert impact(Entity("node"), [left]) == "no job here"
 
 
 FAULT = Finding(

@@ -161,5 +161,5 @@ def _leftover(job: Job, rank: Rank, device: int) -> Finding:
             Evidence("counter", "hearsay", f"proc/{process.pid}/stat", process.state),
         ),
         confirm_by=(f"ps -o pid,ppid,state,lstart,args -p {process.pid}",),
-        runbook="runbooks/device-held.md",
+        runbook="docs/runbooks/device-held.md",
     )

@@ -135,6 +135,7 @@ def test_a_leftover_is_a_finding_that_blames_no_hardware(
     assert all(how in finding.message and "pid 7" in finding.message for finding in found)
     assert not any(finding.blames_hardware for finding in found)
     assert all(finding.severity is Severity.WARNING for finding in found)
+    assert all((CASES.parent.parent / finding.runbook).is_file() for finding in found)
 
 
 def test_a_leftover_is_hit_by_nothing() -> None:

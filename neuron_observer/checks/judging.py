@@ -15,7 +15,6 @@ from neuron_observer.oneshot import let_time_pass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from neuron_observer.model import Entity, Finding, Health, Snapshot
     from neuron_observer.observer import HostReader
@@ -94,11 +93,13 @@ def judge_by(
     return Judge(Engine(rules, one_shot=one_shot, trust_untested_driver=trust_untested_driver))
 
 
-def load_rules(extra: Sequence[Path] = ()) -> tuple[Rule, ...]:
-    """The shipped rules, and those of a user."""
+def load_rules(extra: Sequence[str] = ()) -> tuple[Rule, ...]:
+    """The shipped rules, and those of a user: files or directories."""
+    from pathlib import Path  # noqa: PLC0415 - with the loader
+
     from neuron_observer.rules.loader import load  # noqa: PLC0415 - costs yaml
 
-    return load(extra=extra)
+    return load(extra=[Path(one) for one in extra])
 
 
 def look(reader: HostReader, make: Callable[[], Judge], lanes: Collection[str] = LANES) -> Look:

@@ -14,7 +14,6 @@ from neuron_observer.cli.options import host_options, make_judge, open_reader, r
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from neuron_observer.checks.judging import Judge
     from neuron_observer.checks.verdict import Checked
@@ -62,7 +61,7 @@ def command(  # noqa: PLR0913 - one an option
     host_root: str,
     config_file: str | None,
     all_devices: bool,
-    extra: tuple[Path, ...],
+    extra: tuple[str, ...],
     form: str,
     fail_on: str | None,
     devices: str | None,

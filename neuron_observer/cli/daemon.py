@@ -22,8 +22,6 @@ from neuron_observer.exporters.series import DETAILS
 from neuron_observer.loop import Loop
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from neuron_observer.catalogue.spec import Detail
 
 
@@ -60,7 +58,7 @@ def command(  # noqa: PLR0913 - one an option
     host_root: str,
     config_file: str | None,
     all_devices: bool,
-    extra: tuple[Path, ...],
+    extra: tuple[str, ...],
 ) -> None:
     """Read and judge this host until SIGTERM or Ctrl-C; answer Prometheus from the last frame.
 

@@ -27,7 +27,6 @@ from neuron_observer.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from neuron_observer.doctor import Gap, Report
     from neuron_observer.doctor.surroundings import Note
@@ -47,7 +46,7 @@ def command(
     host_root: str,
     config_file: str | None,
     all_devices: bool,
-    extra: tuple[Path, ...],
+    extra: tuple[str, ...],
     monitor: str,
     form: str,
 ) -> int:

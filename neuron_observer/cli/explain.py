@@ -16,7 +16,6 @@ from neuron_observer.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from neuron_observer.checks.judging import Judge
     from neuron_observer.model import Finding
@@ -36,7 +35,7 @@ def command(
     host_root: str,
     config_file: str | None,
     all_devices: bool,
-    extra: tuple[Path, ...],
+    extra: tuple[str, ...],
     no_look: bool,
 ) -> int:
     """Explain FAULT, the id of a finding: what it means, how sure it is, what to do.

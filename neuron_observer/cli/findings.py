@@ -15,7 +15,6 @@ from neuron_observer.text import printable, seconds_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from neuron_observer.checks.judging import Judge
     from neuron_observer.checks.verdict import Checked
@@ -40,7 +39,7 @@ def command(
     host_root: str,
     config_file: str | None,
     all_devices: bool,
-    extra: tuple[Path, ...],
+    extra: tuple[str, ...],
     form: str,
     seconds: float | None,
 ) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import resource
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
@@ -148,7 +147,7 @@ def rules_option(function: Function) -> Function:
         "--rules",
         "extra",
         multiple=True,
-        type=click.Path(exists=True, path_type=Path),
+        type=click.Path(exists=True),
         help="Rules of your own (a file or a directory): they add, or change what has their id.",
     )(function)
 
@@ -283,7 +282,7 @@ def open_reader(  # noqa: PLR0913 - one an option
 
 
 def make_judge(
-    config_file: str | None = None, extra: Sequence[Path] = (), *, one_shot: bool = True
+    config_file: str | None = None, extra: Sequence[str] = (), *, one_shot: bool = True
 ) -> Judge:
     """The judge by the shipped rules and a user's own ones; `one_shot`: of two reads."""
     from neuron_observer.checks.judging import judge_by, load_rules  # noqa: PLC0415 - costs yaml

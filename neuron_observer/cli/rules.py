@@ -26,16 +26,16 @@ def command() -> None:
     """The rules: list them, or play what a host's bytes do against them."""
 
 
-def _load(extra: Sequence[Path]) -> tuple[Rule, ...]:
-    from neuron_observer.rules.loader import load  # noqa: PLC0415 - costs yaml
+def _load(extra: Sequence[str]) -> tuple[Rule, ...]:
+    from neuron_observer.checks.judging import load_rules  # noqa: PLC0415 - costs the reader
 
-    return load(extra=extra)
+    return load_rules(extra)
 
 
 @command.command("list")
 @rules_option
 @click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text")
-def list_rules(*, extra: tuple[Path, ...], form: str) -> None:
+def list_rules(*, extra: tuple[str, ...], form: str) -> None:
     """List every rule: what it is about, how bad, what to do."""
     rules = sorted(_load(extra), key=lambda rule: rule.id)
     if form == "json":
@@ -90,7 +90,7 @@ def _document(rule: Rule) -> dict[str, Any]:
 @command.command()
 @rules_option
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
-def runbooks(*, extra: tuple[Path, ...], folder: Path) -> None:
+def runbooks(*, extra: tuple[str, ...], folder: Path) -> None:
     """Write the runbook of each finding into a folder."""
     from neuron_observer.rules.patterns import load as load_patterns  # noqa: PLC0415 - costs yaml
     from neuron_observer.runbooks import pages, write  # noqa: PLC0415 - with the rules
@@ -116,7 +116,7 @@ def runbooks(*, extra: tuple[Path, ...], folder: Path) -> None:
 def test(
     ctx: click.Context,
     *,
-    extra: tuple[Path, ...],
+    extra: tuple[str, ...],
     trees: tuple[Path, ...],
     only: str,
     files: tuple[Path, ...],

@@ -27,7 +27,6 @@ from neuron_observer.text import DASH, cell_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from neuron_observer.model import Event, Frame, Snapshot
 
@@ -52,7 +51,7 @@ def command(  # noqa: PLR0913 - one an option
     skip_expensive: bool,
     kernel_log: bool,
     monitor: str,
-    extra: tuple[Path, ...],
+    extra: tuple[str, ...],
 ) -> None:
     """Print every reading of this host, what is missing and why, the verdict and the findings.
 

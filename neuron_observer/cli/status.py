@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
 from neuron_observer.cli.check import look_and_check
 from neuron_observer.cli.options import host_options, make_judge, open_reader, rules_option
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command()
@@ -24,7 +20,7 @@ def command(
     host_root: str,
     config_file: str | None,
     all_devices: bool,
-    extra: tuple[Path, ...],
+    extra: tuple[str, ...],
     form: str,
 ) -> int:
     """Show the verdict, why, how many devices are well, and what the verdict rests on.

@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import pytest
 
+from neuron_observer.cli.check import look_and_check
+from neuron_observer.cli.options import make_judge
 from neuron_observer.errors import UsageError
+from tests.checks.looks import DEVICE, reader_of, twice
 from tests.conftest import tree_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from neuron_observer.sources.listing import ListingFs
     from tests.cli.conftest import Result
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -159,6 +164,22 @@ def test_a_host_without_neuron(call: Callable[..., Result], tmp_path: Path) -> N
     found = call("check", "--host-root", str(tmp_path))
     assert found.code == 3
     assert found.out.startswith("UNKNOWN: ")
+
+
+@pytest.mark.parametrize(("said", "verdict"), [("no", "degraded"), ("yes", "unhealthy")])
+def test_an_untested_driver_is_believed_on_request(
+    said: str, verdict: str, tmp_path: Path, tree: Callable[[str], ListingFs]
+) -> None:
+    """Its registers alone make a node unhealthy only where the configuration says so."""
+    config = tmp_path / "config.yaml"
+    config.write_text(f"trust_untested_driver: {said}\n", encoding="utf-8")
+    files = {
+        DEVICE.format(0) + "stats/hardware/sram_ecc_uncorrected": b"1\n",
+        "sys/module/neuron/version": b"9.9.9.0\n",
+    }
+    reader = reader_of(twice(tree("trn2.3xlarge-2.30.2-busy"), files))
+    checked = look_and_check(reader, partial(make_judge, str(config)))
+    assert checked.verdict.value == verdict
 
 
 def test_it_is_light() -> None:

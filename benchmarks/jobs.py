@@ -81,7 +81,7 @@ def _measure(root: Path, polls: int) -> int:
     collector = JobCollector(DirectoryFs(str(root)), clock)
     first = _cpu(lambda: collector.poll(()))
     scan = collector.scan
-    if scan is None or scan.holders != HOLDERS:
+    if scan is None or scan.holders < HOLDERS:
         raise SystemExit(f"{scan} found, {HOLDERS} holders expected")
     for _ in range(SETTLING):
         clock.advance(PERIOD)

@@ -15,8 +15,8 @@ from neuron_observer.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-KEYS = ("path_map", "all_devices", "trust_untested_driver")
-_FLAGS = ("all_devices", "trust_untested_driver")
+_FLAGS = ("all_devices", "kubelet", "trust_untested_driver")
+KEYS = ("path_map", *_FLAGS)
 _MAPPABLE = ("device", "core", "class", "module", "dmi")
 _NULL = "tag:yaml.org,2002:null"  # a key whose lines are all comments says nothing
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
@@ -28,6 +28,7 @@ class Config:
 
     path_map: Mapping[str, str] = field(default_factory=dict)  # metric id → path
     all_devices: bool = False
+    kubelet: bool = False  # ask its pod-resources socket for names of pods
     trust_untested_driver: bool = False  # its registers may make a node unhealthy
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from neuron_observer.jobs.impact import impact
 from neuron_observer.model import NODE, Missing, Place
 
 if TYPE_CHECKING:
@@ -95,6 +94,7 @@ def finding(of: Finding) -> dict[str, Any]:
         "runbook": of.runbook,
         "shadow": of.shadow,
         "program": of.program,
+        "impact": of.impact or None,
     }
 
 
@@ -241,15 +241,8 @@ def snapshot_document(frame: Frame, *, sources: bool = False) -> dict[str, Any]:
             for run in snapshot.runs
         ],
         "health": health(frame.health),
-        "findings": [
-            {**finding(item), "impact": _impact(item, snapshot)} for item in frame.findings
-        ],
+        "findings": [finding(item) for item in frame.findings],
     }
-
-
-def _impact(of: Finding, snapshot: Snapshot) -> str | None:
-    """Which job and ranks it hits; null where jobs are not known."""
-    return None if snapshot.job_scan is None else impact(of.entity, snapshot.jobs)
 
 
 def _rank(of: Rank) -> dict[str, Any]:

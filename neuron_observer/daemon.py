@@ -76,12 +76,13 @@ class Daemon:
         clock: Clock,
         *,
         detail: Detail = "core",
+        job_labels: bool = False,
         limits: Limits | None = None,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.loop = loop
         self.clock = clock
-        self.page = Page(loop.feed, clock, detail=detail)
+        self.page = Page(loop.feed, clock, detail=detail, job_labels=job_labels)
         loop.subscribe(self.page.note)
         self._ended: SimpleQueue[str] = SimpleQueue()  # a signal handler may put to it
         self._started = clock.monotonic()

@@ -357,6 +357,7 @@ class Finding(NamedTuple):
     runbook: str = ""
     shadow: bool = False  # rests on an inferred fact: shown, never counted
     program: bool = False  # about a program or a job: no part of the node's health
+    impact: str = ""  # which jobs and ranks it hits; empty where that is not known
 
 
 class Gap(NamedTuple):

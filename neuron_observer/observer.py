@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from neuron_observer.clock import Clock
     from neuron_observer.collectors.jobs import JobReader
     from neuron_observer.collectors.kmsg import Cursor, OwnReads
+    from neuron_observer.collectors.kubelet import PodNames
     from neuron_observer.collectors.machine import MachineReader
     from neuron_observer.live import LiveReader, MonitorFeed
     from neuron_observer.model import Batch, Cell, Device
@@ -53,6 +55,7 @@ class Options(NamedTuple):
     machine: bool = True  # also EFA adapters, host figures, temperatures, our own cost
     jobs: bool = True  # also which processes hold devices
     job_mapping: str | None = None  # folder of a scheduler: a file a device that holds job ids
+    kubelet: bool = False  # ask the kubelet for names of pods
     kernel_log: bool = False  # also lines of the kernel log, as events
     kernel_cursor: Cursor | None = None  # how far that log was read before
     monitor: MonitorFeed | None = None  # where reports of neuron-monitor come from; None: off
@@ -103,7 +106,16 @@ class HostReader:
         from neuron_observer.collectors.jobs import JobReader  # noqa: PLC0415 - a glance needs none
 
         fenced = isinstance(self.host, DirectoryFs)
-        return JobReader(self.host, self.clock, self.options.job_mapping, fenced=fenced)
+        mapping, pods = self.options.job_mapping, self._pod_names()
+        return JobReader(self.host, self.clock, mapping, pods, fenced=fenced)
+
+    def _pod_names(self) -> PodNames | None:
+        if not self.options.kubelet or not isinstance(self.host, DirectoryFs):
+            return None
+        from neuron_observer.collectors.kubelet import PodNames  # noqa: PLC0415 - on request
+        from neuron_observer.sources.kubelet import list_pod_resources  # noqa: PLC0415 - the same
+
+        return PodNames(partial(list_pod_resources, self.host.root), self.clock)
 
     def _look_around(self) -> None:
         """Read the topology and make the collectors for it."""

@@ -58,6 +58,7 @@ THIRD_PARTY = {
     "textual": {"tui"},
     "numpy": {"stragglers"},
     "psutil": {"collectors"},
+    "grpc": {"sources"},
     "prometheus_client": {"exporters"},
 }
 # parts that may write files, each inside its own directory or where its user says

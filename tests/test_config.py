@@ -51,7 +51,12 @@ path_map:
     [
         ("path_maps: {}\n", 1, "unknown key 'path_maps'", "'path_map'"),
         ("\n\nall_device: true\n", 3, "unknown key 'all_device'", "'all_devices'"),
-        ("zzz: 1\n", 1, "unknown key 'zzz'", "all_devices, path_map, trust_untested_driver"),
+        (
+            "zzz: 1\n",
+            1,
+            "unknown key 'zzz'",
+            "all_devices, kubelet, path_map, trust_untested_driver",
+        ),
         ("path_map:\n  device.serail: a\n", 2, "unknown metric 'device.serail'", "device.serial"),
         ("path_map:\n  a: b\n", 2, "unknown metric 'a'", ""),
         ("all_devices: maybe\n", 1, "true or false", ""),

@@ -123,6 +123,7 @@ FINDING_DOCUMENT = {
     "runbook": "docs/runbooks/hbm.md",
     "shadow": False,
     "program": False,
+    "impact": None,
 }
 COVERAGE = Coverage(
     decided=40,
@@ -386,21 +387,11 @@ def test_a_snapshot_holds_its_jobs(tree: Callable[[str], ListingFs], clock: Manu
     assert alone["jobs"][0]["started"].endswith("Z")
 
 
-def test_a_finding_of_a_snapshot_says_whom_it_hits(
-    tree: Callable[[str], ListingFs], clock: ManualClock
-) -> None:
-    """The job and its ranks; null where nobody could look for jobs."""
-    snapshot = HostReader(tree("proc/pods"), clock).poll(("jobs",))
+def test_a_finding_says_whom_it_hits() -> None:
+    """The job and its ranks; null where that is not known."""
+    entity = Entity("device", device=5)
     found = Finding(
-        "sram",
-        Entity("device", device=5),
-        Severity.CRITICAL,
-        Confidence.CONFIRMED,
-        Action.NONE,
-        "x",
+        "sram", entity, Severity.CRITICAL, Confidence.CONFIRMED, Action.NONE, "x", impact="job a"
     )
-    frame = Frame(snapshot, (found,), Health(Verdict.UNKNOWN, ""))
-    (document,) = contract.snapshot_document(frame)["findings"]
-    assert document["impact"] == f"job {snapshot.jobs[0].id} (training, train.py): rank 0 of 2"
-    unknown = frame._replace(snapshot=snapshot._replace(jobs=(), job_scan=None))
-    assert contract.snapshot_document(unknown)["findings"][0]["impact"] is None
+    assert contract.finding(found)["impact"] == "job a"
+    assert contract.finding(found._replace(impact=""))["impact"] is None

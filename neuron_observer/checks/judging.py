@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.checks.inventory import cores_missing
-from neuron_observer.jobs.impact import leftovers
+from neuron_observer.jobs.impact import Impacts, leftovers
 from neuron_observer.model import Frame, Severity
 from neuron_observer.oneshot import let_time_pass
 
@@ -40,6 +40,7 @@ class Judge:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._since: dict[tuple[str, Entity], float] = {}
+        self._impacts = Impacts()
 
     def __call__(
         self, snapshot: Snapshot, history: History | None = None
@@ -48,11 +49,12 @@ class Judge:
         findings, health = self.engine(snapshot, history)
         beside = (*leftovers(snapshot.jobs), *cores_missing(snapshot))
         beside = tuple(self._dated(beside, snapshot.at))
-        if not beside:
-            return findings, health
-        from neuron_observer.rules.findings import order  # noqa: PLC0415 - rarely needed
+        if beside:
+            from neuron_observer.rules.findings import order  # noqa: PLC0415 - rarely needed
 
-        return tuple(sorted((*findings, *beside), key=order)), worsened(health, beside)
+            findings = tuple(sorted((*findings, *beside), key=order))
+            health = worsened(health, beside)
+        return self._impacts.add(findings, snapshot), health
 
     def _dated(self, findings: Iterable[Finding], now: float) -> Iterator[Finding]:
         since = {}

@@ -65,6 +65,13 @@ def places(group: Sequence[Finding]) -> str:
     return ", ".join(names[:PLACES]) + more
 
 
+def hits(group: Iterable[Finding]) -> str:
+    """Which jobs and ranks: each once; empty where that is not known."""
+    told = list(dict.fromkeys(printable(one.impact) for one in group if one.impact))
+    more = f"; and {len(told) - PLACES} more" if len(told) > PLACES else ""
+    return "; ".join(told[:PLACES]) + more
+
+
 def _finding(group: Sequence[Finding], width: int) -> Iterator[str]:
     first = group[0]
     state = "" if first.state is State.FIRING else f", {first.state.value}"
@@ -73,6 +80,7 @@ def _finding(group: Sequence[Finding], width: int) -> Iterator[str]:
     yield from _wrapped(f"    {printable(first.message)}", width, 4)
     if first.severity is Severity.INFO:
         return
+    yield from _wrapped(f"    Hits: {hits(group)}.", width, 6) if hits(group) else ()
     action = f"    What to do: {ACTIONS[first.action]}."
     if first.if_confirmed and first.if_confirmed is not first.action:
         action += f" Once confirmed: {ACTIONS[first.if_confirmed]}."

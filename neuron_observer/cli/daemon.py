@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from neuron_observer import __version__
-from neuron_observer.cli.options import host_options, make_judge, open_reader, rules_option
+from neuron_observer.cli.options import (
+    host_options,
+    kubelet_option,
+    make_judge,
+    open_reader,
+    rules_option,
+)
 from neuron_observer.daemon import Daemon, stopped_by_signals
 from neuron_observer.exporters.listener import bound, listen, parse_address
 from neuron_observer.exporters.series import DETAILS
@@ -35,12 +41,20 @@ if TYPE_CHECKING:
     show_default=True,
     help="How many series a page has.",
 )
+@click.option(
+    "--job-labels",
+    is_flag=True,
+    help="Also a series a device and job (neuron_job_info); it ends with the job.",
+)
+@kubelet_option
 @host_options
 @rules_option
-def command(
+def command(  # noqa: PLR0913 - one an option
     *,
     address: str,
     detail: Detail,
+    job_labels: bool,
+    kubelet: bool,
     host_root: str,
     config_file: str | None,
     all_devices: bool,
@@ -55,10 +69,17 @@ def command(
     with listener:
         judge = make_judge(config_file, extra, one_shot=False)
         reader = open_reader(
-            host_root, config_file, all_devices=all_devices, lasting=True, kernel_log=True
+            host_root,
+            config_file,
+            all_devices=all_devices,
+            lasting=True,
+            kernel_log=True,
+            kubelet=kubelet,
         )
         loop = Loop(reader, judge=judge, explain=judge.explain)
-        daemon = Daemon(loop, listener, reader.clock, detail=detail, say=_say)
+        daemon = Daemon(
+            loop, listener, reader.clock, detail=detail, job_labels=job_labels, say=_say
+        )
         with stopped_by_signals(daemon):
             _say(f"{__version__}: http://{bound(listener)}/metrics, host {reader.host.root}")
             daemon.run()

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from neuron_observer.cli.options import host_options, open_reader
+from neuron_observer.cli.options import host_options, make_judge, open_reader
 from neuron_observer.contract import instant
 from neuron_observer.errors import InputError
+from neuron_observer.history import History
 from neuron_observer.jobs.documents import report_document
 from neuron_observer.jobs.ownership import ranges
 from neuron_observer.jobs.report import JobTally
+from neuron_observer.loop import PERIODS
+from neuron_observer.loop.schedule import Schedule
 from neuron_observer.model import Frame
-from neuron_observer.observer import ALL_LANES
-from neuron_observer.oneshot import NOT_JUDGED
 from neuron_observer.sources.listing import ListingFs
 from neuron_observer.text import DASH, bytes_text, printable, seconds_text
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from neuron_observer.observer import HostReader
 
 PERIOD = 2.0  # seconds
-_LANES = tuple(lane for lane in ALL_LANES if lane != "expensive")
 _MOVING = ("fast", "normal", "jobs")
 
 
@@ -56,15 +56,19 @@ def report(
     form: str,
     seconds: float,
 ) -> None:
-    """Watch for some seconds and report on one job.
+    """Watch for some seconds, judge by the rules, and report on one job.
 
     ID is the one that `jobs` shows, its beginning, or a Slurm job id or torchrun run id.
     """
-    reader = open_reader(host_root, config_file, all_devices=all_devices, whole=True)
-    tally = JobTally()
+    judge = make_judge(config_file, one_shot=False)
+    reader = open_reader(
+        host_root, config_file, all_devices=all_devices, whole=True, kernel_log=True
+    )
+    tally, history = JobTally(), History()
     try:
         for snapshot in watch(reader, seconds, PERIOD):
-            tally.add(Frame(snapshot, (), NOT_JUDGED))
+            history.add(snapshot)
+            tally.add(Frame(snapshot, *judge(snapshot, history)))
     finally:
         reader.close()
     found = _find(tally, job_id)
@@ -75,13 +79,17 @@ def report(
 
 
 def watch(reader: HostReader, seconds: float, period: float = PERIOD) -> Iterator[Snapshot]:
-    """A snapshot each `period` for `seconds`; of a recording one a pass, until it ends."""
-    snapshot = reader.poll(_LANES)
-    begin = snapshot.monotonic
-    yield snapshot
-    while snapshot.monotonic - begin < seconds and _let_time_pass(reader, period):
-        snapshot = reader.poll(_MOVING)
+    """A snapshot each `period` for `seconds`; of a recording one a pass, until it ends.
+
+    What moves is read each time, all else at the loop's periods.
+    """
+    schedule = Schedule(PERIODS)
+    begin = reader.clock.monotonic()
+    while True:
+        snapshot = reader.poll({*_MOVING, *schedule.due(reader.clock.monotonic())})
         yield snapshot
+        if snapshot.monotonic - begin >= seconds or not _let_time_pass(reader, period):
+            return
 
 
 def _let_time_pass(reader: HostReader, seconds: float) -> bool:
@@ -124,7 +132,8 @@ def lines(of: JobReport) -> Iterator[str]:
     yield f"EFA resent      {DASH if of.retransmits is None else of.retransmits} packets"
     for one in of.sightings:
         when = f"{instant(one.first)} to {instant(one.last)}"
-        yield f"finding         {one.finding.id}: {one.finding.message} ({when})"
+        sure = f"{one.finding.severity.value}, {one.finding.confidence.value}"
+        yield f"finding         {one.finding.id} ({sure}): {one.finding.message} ({when})"
     for note in of.notes:
         yield f"note: {note}"
 

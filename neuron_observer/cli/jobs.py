@@ -8,6 +8,7 @@ import click
 
 from neuron_observer.cli.options import (
     host_options,
+    kubelet_option,
     monitor_feed,
     monitor_option,
     open_reader,
@@ -37,9 +38,16 @@ _LEGEND = (
 @click.command()
 @host_options
 @monitor_option
+@kubelet_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 def command(
-    *, host_root: str, config_file: str | None, all_devices: bool, monitor: str, form: str
+    *,
+    host_root: str,
+    config_file: str | None,
+    all_devices: bool,
+    monitor: str,
+    kubelet: bool,
+    form: str,
 ) -> None:
     """Show the jobs that hold Neuron devices, their ranks and cores.
 
@@ -47,7 +55,11 @@ def command(
     source. Job ids of a scheduler are taken from the folder that DCGM_HPC_JOB_MAPPING_DIR names.
     """
     reader = open_reader(
-        host_root, config_file, all_devices=all_devices, monitor=monitor_feed(monitor, host_root)
+        host_root,
+        config_file,
+        all_devices=all_devices,
+        monitor=monitor_feed(monitor, host_root),
+        kubelet=kubelet,
     )
     try:
         wait_for_report(reader)
@@ -109,7 +121,9 @@ def _job(job: Job, notes: Footnotes) -> Iterator[str]:
 def _about(job: Job) -> Iterator[str]:
     yield job.why
     if job.world_size is not None:
-        yield f"{len(job.ranks)} of {job.world_size} ranks here"
+        here = f"{len(job.ranks)} of {job.world_size} ranks here"
+        alone = job.node_rank is None or job.world_size <= len(job.ranks)
+        yield here if alone else f"{here}, node {job.node_rank}"
     if job.slurm_job:
         yield f"Slurm {job.slurm_job}" + (f".{job.slurm_step}" if job.slurm_step else "")
     if job.restarts:

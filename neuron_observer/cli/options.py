@@ -152,6 +152,16 @@ def rules_option(function: Function) -> Function:
     )(function)
 
 
+def kubelet_option(function: Function) -> Function:
+    """`--kubelet`."""
+    return click.option(
+        "--kubelet",
+        is_flag=True,
+        help="Ask the kubelet's pod-resources socket for names of pods"
+        " (needs neuron-observer[kubernetes]).",
+    )(function)
+
+
 def monitor_option(function: Function) -> Function:
     """`--monitor`."""
     return click.option(
@@ -234,6 +244,7 @@ def open_reader(  # noqa: PLR0913 - one an option
     lasting: bool = False,
     one_shot: bool = False,
     deadline: float | None = None,
+    kubelet: bool = False,
     host: HostFs | None = None,
 ) -> HostReader:
     """A reader of the host that the options name, or of one that they named before.
@@ -254,6 +265,7 @@ def open_reader(  # noqa: PLR0913 - one an option
         wait_for_firmware=not lasting,
         firmware_deadline=deadline or (None if lasting else ONE_SHOT_DEADLINE),
         firmware_period=0.0 if one_shot else PERIOD,
+        kubelet=kubelet,
         kernel_log=kernel_log,
         monitor=monitor,
     )
@@ -262,7 +274,9 @@ def open_reader(  # noqa: PLR0913 - one an option
 
         config = load(config_file)
         options = options._replace(
-            path_map=config.path_map, all_devices=all_devices or config.all_devices
+            path_map=config.path_map,
+            all_devices=all_devices or config.all_devices,
+            kubelet=kubelet or config.kubelet,
         )
     return HostReader(host, SystemClock() if lasting else clock_of(host, whole=whole), options)
 

@@ -101,7 +101,8 @@ def _judged(frame: Frame) -> Iterator[str]:
         told = f"{one.severity.value}, {one.confidence.value}, {one.action.value}"
         shadow = ", in shadow: not counted" if one.shadow else ""
         where = entity_text(one.entity)
-        yield f"# finding {one.id} [{told}{shadow}] {where}: {printable(one.message)}"
+        hits = f"; hits {printable(one.impact)}" if one.impact else ""
+        yield f"# finding {one.id} [{told}{shadow}] {where}: {printable(one.message)}{hits}"
 
 
 def _event(event: Event) -> str:

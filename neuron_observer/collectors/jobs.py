@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from neuron_observer.clock import Clock
+    from neuron_observer.collectors.kubelet import PodNames
     from neuron_observer.collectors.monitor import MonitorSample
     from neuron_observer.jobs.identity import Holder
     from neuron_observer.model import Device, Job, Scalar
@@ -50,8 +51,15 @@ class JobCollector:
 
     name = "jobs"
 
-    def __init__(self, host: HostFs, clock: Clock, mapping: str | None = None) -> None:
+    def __init__(
+        self,
+        host: HostFs,
+        clock: Clock,
+        mapping: str | None = None,
+        pods: PodNames | None = None,
+    ) -> None:
         """`mapping` is the folder that a scheduler's prolog writes, as the host names it."""
+        self._pods = pods
         self._host = host
         self._clock = clock
         self._mapping = mapping.strip("/") if mapping else None
@@ -75,9 +83,12 @@ class JobCollector:
         hooks = self._hooks()
         if hooks is not None:
             holders = [_with_hook(holder, hooks) for holder in holders]
+        shape = _shape(devices)
+        if self._pods:
+            holders = self._pods.name(holders, shape)
         mapped = self._mapped()
         booted = None if passed is None else self._clock.wall() - passed
-        self.jobs = self._group(holders, Around(_shape(devices), _told(monitored), mapped, booted))
+        self.jobs = self._group(holders, Around(shape, _told(monitored), mapped, booted))
         self.scan = JobScan(
             processes=self._scanner.processes,
             holders=len(holders),
@@ -147,6 +158,8 @@ class JobCollector:
             )
         if word_at(self._host, "proc/2/comm") != "kthreadd":
             notes.append("this /proc is not the whole host's: other processes may hold devices")
+        if self._pods and self._pods.note:
+            notes.append(self._pods.note)
         if self._mapping is not None and not self._mapping_files():
             notes.append(f"/{self._mapping}: no file of a device in the job mapping folder")
         return tuple(notes)
@@ -187,9 +200,15 @@ class JobReader:
     """
 
     def __init__(
-        self, host: HostFs, clock: Clock, mapping: str | None = None, *, fenced: bool
+        self,
+        host: HostFs,
+        clock: Clock,
+        mapping: str | None = None,
+        pods: PodNames | None = None,
+        *,
+        fenced: bool,
     ) -> None:
-        self._collector = JobCollector(host, clock, mapping)
+        self._collector = JobCollector(host, clock, mapping, pods)
         self._clock = clock
         self._background: Background[list[Event]] | None = Background("jobs") if fenced else None
         self._owed_since: float | None = None

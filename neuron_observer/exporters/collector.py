@@ -14,6 +14,7 @@ from neuron_observer.exporters.judged import (
     STALE_AFTER,
     Memory,
     count_missing,
+    jobs_told,
     judged,
     tail,
 )
@@ -48,12 +49,19 @@ class NeuronCollector(Collector):
     """
 
     def __init__(
-        self, feed: Feed, clock: Clock, *, detail: Detail = "core", stale_after: float = STALE_AFTER
+        self,
+        feed: Feed,
+        clock: Clock,
+        *,
+        detail: Detail = "core",
+        job_labels: bool = False,
+        stale_after: float = STALE_AFTER,
     ) -> None:
         self._feed = feed
         self._clock = clock
         self._stale_after = stale_after
         self._shown = shown(detail)
+        self._job_labels = job_labels
         self._memory = Memory()  # of the frames that were collected
 
     def describe(self) -> Iterable[Metric]:
@@ -83,6 +91,8 @@ class NeuronCollector(Collector):
                     cells = [batch.cells[row] for row in block.rows]
                     read[block.family.name] += samples(block, cells)
         others = judged(frame, missing, self._memory, too_old=too_old)
+        if frame and self._job_labels and not too_old:
+            others |= jobs_told(frame)
         return [
             *((family, read[family.name]) for family in self._shown),
             *((family, others.get(family.name, [])) for family in JUDGED),

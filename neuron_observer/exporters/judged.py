@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from neuron_observer import __version__
 from neuron_observer.catalogue.families import Family, FamilyType
 from neuron_observer.exporters.series import Sample, stateset
+from neuron_observer.jobs.labels import MOST, NAMES, job_labels
 from neuron_observer.model import Health, Missing, State, Verdict, Why
 
 if TYPE_CHECKING:
@@ -36,6 +37,12 @@ SHADOW = Family(
 )
 FOUND = Family(
     "neuron_findings", FamilyType.COUNTER, "Findings that began to fire since this program started"
+)
+JOB = Family("neuron_job", FamilyType.INFO, "A job on a device; only with --job-labels")
+JOBS_OVER = Family(
+    "neuron_observer_job_labels_left_out",
+    _GAUGE,
+    f"Devices of jobs beyond the {MOST} that are told",
 )
 INFO = Family("neuron_observer", FamilyType.INFO, "This program")
 MISSING = Family("neuron_observer_missing_readings", _GAUGE, "Readings without a value, by reason")
@@ -69,6 +76,7 @@ LABELS = {
     FINDING.name: _FINDING_LABELS,
     SHADOW.name: _FINDING_LABELS,
     FOUND.name: ("finding", "severity"),
+    JOB.name: ("neuron_device", *NAMES),
     INFO.name: ("version",),
     MISSING.name: ("reason",),
     SUCCESS.name: ("collector",),
@@ -78,7 +86,7 @@ LABELS = {
 
 JUDGED = (
     *(HEALTH, DEVICE_HEALTH, *PART_HEALTH.values(), DECIDED, REQUIRED, FINDING, SHADOW, FOUND),
-    *(INFO, MISSING, SUCCESS, DURATION, LAST_SUCCESS),
+    *(JOB, JOBS_OVER, INFO, MISSING, SUCCESS, DURATION, LAST_SUCCESS),
 )
 TAIL = (FRAME_AGE, SERIES)
 
@@ -124,6 +132,18 @@ def judged(
         ],
         MISSING.name: [Sample((("reason", why.value),), missing.get(why, 0)) for why in Why],
         **_collectors(memory.ran),
+    }
+
+
+def jobs_told(frame: Frame) -> dict[str, list[Sample]]:
+    """A series a device and job, for joins by `neuron_device`; none where jobs are not known."""
+    if frame.snapshot.job_scan is None:
+        return {}
+    rows, over = job_labels(frame.snapshot.jobs)
+    told = [(*_device(place.device or 0), *labels.items()) for place, labels in rows]
+    return {
+        JOB.name: [Sample(tuple(sorted(labels)), 1) for labels in told],
+        JOBS_OVER.name: [Sample((), over)],
     }
 
 

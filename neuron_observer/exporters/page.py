@@ -132,12 +132,20 @@ class Page:
     """The page of a feed. Any thread may render; one does at a time."""
 
     def __init__(
-        self, feed: Feed, clock: Clock, *, detail: Detail = "core", stale_after: float = STALE_AFTER
+        self,
+        feed: Feed,
+        clock: Clock,
+        *,
+        detail: Detail = "core",
+        job_labels: bool = False,
+        stale_after: float = STALE_AFTER,
     ) -> None:
+        """`job_labels`: also a series a device and job, which ends with the job."""
         self.feed = feed
         self.clock = clock
         self.stale_after = stale_after
         self._shown = shown(detail)
+        self._job_labels = job_labels
         self._memory = judged.Memory()
         self._lock = Lock()
         self._slots: list[_Slot] = []
@@ -189,6 +197,8 @@ class Page:
             self.note(frame)
         missing = sum((slot.missing for slot in self._slots), Counter[Why]())
         families = judged.judged(frame, missing, self._memory, too_old=too_old)
+        if frame and self._job_labels and not too_old:
+            families |= judged.jobs_told(frame)
         for family in judged.JUDGED:
             section = self._sections[family.name]
             if section.set(families.get(family.name, ())):

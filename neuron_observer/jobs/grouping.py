@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.jobs.identity import RANKING, Holder, Key, key_of, name_of, rank_of
-from neuron_observer.jobs.kinds import kind_of, orphan_reason
+from neuron_observer.jobs.kinds import is_launcher, kind_of, orphan_reason
 from neuron_observer.jobs.ownership import NodeShape, Told, cores_of
 from neuron_observer.model import Job, JobKind, Rank
 
@@ -63,6 +63,9 @@ def _same(one: Holder, other: Holder) -> bool:
 def _kind(holder: Holder, shape: NodeShape) -> tuple[JobKind, str]:
     chips = {name for device in holder.process.devices if (name := shape.chips.get(device))}
     kind, why = kind_of(holder.arguments, holder.variables or (), chips)
+    if kind == "unknown" and any(is_launcher(one.arguments) for one in holder.ancestors):
+        kind, _ = kind_of((), ("RANK",), chips)
+        why = "started by a training launcher"
     orphan = ""
     if holder.ancestors:
         pid, _, name, arguments = holder.ancestors[0]

@@ -47,6 +47,7 @@ ENVIRONMENT: Final = frozenset(
 _LOOPBACK: Final = ("", "localhost", "::1", "0.0.0.0")  # noqa: S104 - compared, nothing is bound
 _WORKER: Final = re.compile(r"VLLM::Worker_TP(\d{1,4})")
 _SPAWNED: Final = ("multiprocessing.spawn", "multiprocessing.forkserver")
+_MADE_UP: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NOT_IN_A_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -141,16 +142,21 @@ def _torch_key(holder: Holder, *, leftover: bool) -> Key:
     elif run == "none" and local and holder.ancestors:
         parent = holder.ancestors[0]
         parts += [str(parent.pid), f"{parent.start:.2f}"]
-    label = f"slurm{holder.slurm_job}" if holder.slurm_job else run
-    if label == "none":
-        label = "torchrun" if holder.variable("TORCHELASTIC_RUN_ID") else "ranks"
     launcher = "torchrun" if holder.variable("TORCHELASTIC_RUN_ID") else "ranks"
+    label = f"slurm{holder.slurm_job}" if holder.slurm_job else run
+    if not was_named(label):
+        label = launcher
     return Key(launcher, tuple(parts), _NOT_IN_A_NAME.sub("-", label)[:32])
 
 
 def _slurm_key(holder: Holder) -> Key:
     job, step = holder.slurm_job or "", holder.slurm_step or ""
     return Key("slurm", (job, step), _NOT_IN_A_NAME.sub("-", f"slurm{job}")[:32])
+
+
+def was_named(run: str | None) -> bool:
+    """Whether somebody gave a run its id; `--standalone` makes one up."""
+    return bool(run) and run != "none" and not _MADE_UP.fullmatch(run or "")
 
 
 class _Top(NamedTuple):
@@ -162,15 +168,22 @@ class _Top(NamedTuple):
 def _anchor(holder: Holder, kind: JobKind, holders: Mapping[int, Holder]) -> _Top:
     """The topmost ancestor that is part of the same program: forked, spawned, or a holder too."""
     top = _Top(holder.process.pid, holder.process.start, holder.arguments)
-    spawned = any(any(s in word for s in _SPAWNED) for word in holder.arguments)
+    spawned = _is_spawned(holder.arguments)
     for above in holder.ancestors:
         held = above.pid in holders and holders[above.pid].process.start == above.start
         forked = bool(above.arguments) and above.arguments == top.arguments
-        if not (held or forked or spawned or (kind == "server" and _serves(above.arguments))):
+        serves = kind == "server" and _serves(above.arguments)
+        between = _is_spawned(above.arguments)  # its own parent is the program
+        if not (held or forked or spawned or serves or between):
             break
-        spawned = False
+        spawned = between
         top = _Top(above.pid, above.start, above.arguments)
     return top
+
+
+def _is_spawned(arguments: Sequence[str]) -> bool:
+    """Whether Python's multiprocessing started it anew; a title may hide that later."""
+    return any(sign in word for word in arguments for sign in _SPAWNED)
 
 
 def _serves(arguments: Sequence[str]) -> bool:
@@ -200,7 +213,7 @@ def name_of(holders: Sequence[Holder], run_id: str | None) -> str:
     shown = signs(arguments)
     name = shown.module or shown.program or holders[0].process.name
     model = _model(arguments) if _serves(arguments) else None
-    extra = model or (run_id if run_id and run_id != "none" else None)
+    extra = model or (run_id if was_named(run_id) else None)
     return f"{name} {extra}" if extra else name
 
 

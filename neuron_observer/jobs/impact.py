@@ -10,10 +10,11 @@ from neuron_observer.model import Action, Confidence, Entity, Evidence, Finding,
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from neuron_observer.model import Job, Process, Rank
+    from neuron_observer.model import Job, Process, Rank, Snapshot
 
 MOST_NAMED = 4  # jobs in one line
-_NO_WORK = ("monitor",)  # they are not hit by a fault
+RECENT = 60.0  # seconds; firmware registers are read each 10, and twice before they are believed
+_NO_WORK = ("monitor", "leftover")  # they are not hit by a fault
 
 
 def impact(entity: Entity, jobs: Sequence[Job]) -> str:
@@ -22,28 +23,75 @@ def impact(entity: Entity, jobs: Sequence[Job]) -> str:
     A core of an entity is physical, those of a job are logical, and nothing maps one to the other:
     a fault of a core is said to hit the ranks of its device.
     """
+    return _told(_hit(entity, jobs)) or _nobody(entity, jobs)
+
+
+class Impacts:
+    """Whom findings hit, with a memory: a fault often ends the job that it hits, before it is told.
+
+    A job that ended is told for a finding that came up at most `RECENT` seconds after it.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[Job, float]] = {}  # by id, when it was last there
+        self._told: dict[tuple[str, Entity], str] = {}
+
+    def add(self, findings: Sequence[Finding], snapshot: Snapshot) -> tuple[Finding, ...]:
+        """The findings with their impact; as they are where nobody could look for jobs."""
+        if snapshot.job_scan is None:
+            return tuple(findings)
+        now = snapshot.monotonic
+        self._seen |= {job.id: (job, now) for job in snapshot.jobs}
+        self._seen = {id_: seen for id_, seen in self._seen.items() if now - seen[1] <= RECENT}
+        found = tuple(one._replace(impact=self._of(one, snapshot.jobs)) for one in findings)
+        keys = {_key(one) for one in found}
+        self._told = {key: text for key, text in self._told.items() if key in keys}
+        return found
+
+    def _of(self, finding: Finding, jobs: Sequence[Job]) -> str:
+        text, key = _told(_hit(finding.entity, jobs)), _key(finding)
+        if text:
+            self._told[key] = text
+            return text
+        if key not in self._told:
+            here = {job.id for job in jobs}
+            gone = [job for job, _ in self._seen.values() if job.id not in here]
+            self._told[key] = _told(_hit(finding.entity, gone))
+        past = self._told[key]
+        return f"{past}; no longer there" if past else _nobody(finding.entity, jobs)
+
+
+def _key(finding: Finding) -> tuple[str, Entity]:
+    return finding.id, finding.entity._replace(serial=None)  # it may become known on the way
+
+
+def _hit(entity: Entity, jobs: Iterable[Job]) -> list[tuple[Job, tuple[Rank, ...]]]:
     work = [job for job in jobs if job.kind not in _NO_WORK]
     if entity.kind in ("job", "rank"):
-        hit = [(job, _named(job, entity.rank)) for job in work if job.id == entity.job]
-    elif entity.device is not None:
-        hit = [(job, _on(job, entity.device)) for job in work if entity.device in job.devices]
-    elif entity.kind == "port":
-        hit = [(job, job.ranks) for job in work if _spans_nodes(job)]
-    else:
-        hit = [(job, job.ranks) for job in work]
-    if not hit:
-        return _nobody(entity, work)
+        return [(job, _named(job, entity.rank)) for job in work if job.id == entity.job]
+    if entity.device is not None:
+        return [(job, _on(job, entity.device)) for job in work if entity.device in job.devices]
+    if entity.kind == "port":
+        return [(job, job.ranks) for job in work if spans_nodes(job)]
+    return [(job, job.ranks) for job in work]
+
+
+def _told(hit: Sequence[tuple[Job, Sequence[Rank]]]) -> str:
     lines = [_line(job, ranks) for job, ranks in hit[:MOST_NAMED]]
-    more = f"; and {len(hit) - MOST_NAMED} more jobs" if len(hit) > MOST_NAMED else ""
-    return "; ".join(lines) + more
+    if len(hit) > MOST_NAMED:
+        lines.append(f"and {len(hit) - MOST_NAMED} more jobs")
+    return "; ".join(lines)
 
 
-def _nobody(entity: Entity, work: Sequence[Job]) -> str:
+def _nobody(entity: Entity, jobs: Sequence[Job]) -> str:
     if entity.kind in ("job", "rank"):
         return ""
     if entity.device is not None:
-        return f"no job holds neuron{entity.device}"
-    return "no job here spans nodes" if entity.kind == "port" and work else "no job here"
+        left = [job.id for job in jobs if job.kind == "leftover" and entity.device in job.devices]
+        more = f", only what is left of {', '.join(left[:MOST_NAMED])}" if left else ""
+        return f"no job holds neuron{entity.device} now{more}"
+    works = any(job.kind not in _NO_WORK for job in jobs)
+    return "no job here spans nodes" if entity.kind == "port" and works else "no job here"
 
 
 def _named(job: Job, rank: int | None) -> tuple[Rank, ...]:
@@ -54,7 +102,8 @@ def _on(job: Job, device: int) -> tuple[Rank, ...]:
     return tuple(one for one in job.ranks if device in one.process.devices)
 
 
-def _spans_nodes(job: Job) -> bool:
+def spans_nodes(job: Job) -> bool:
+    """Whether it has ranks elsewhere."""
     return job.world_size is not None and job.world_size > len(job.ranks)
 
 
@@ -105,10 +154,12 @@ def _leftover(job: Job, rank: Rank, device: int) -> Finding:
         entity=Entity("device", device=device, job=job.id),
         severity=Severity.WARNING,
         confidence=Confidence.PROBABLE,
-        action=Action.REBOOT if stuck else Action.RESTART_JOB,
+        action=Action.REBOOT if stuck else Action.FIX_PROGRAM,
         message=f"{message}: {job.why}; {how}",
         evidence=(
             Evidence("counter", "hearsay", f"proc/{process.pid}/fd", f"neuron{device}"),
             Evidence("counter", "hearsay", f"proc/{process.pid}/stat", process.state),
         ),
+        confirm_by=(f"ps -o pid,ppid,state,lstart,args -p {process.pid}",),
+        runbook="docs/runbooks/device-held.md",
     )

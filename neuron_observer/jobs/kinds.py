@@ -22,6 +22,10 @@ Where: TypeAlias = Literal["program", "module", "words", "title", "variables"]
 XLA_CHIPS: Final = frozenset({"Inferentia", "Inferentia2", "Trainium1"})
 
 
+LAUNCHERS: Final = re.compile(r"torchrun|accelerate|deepspeed|trl")
+LAUNCHER_MODULES: Final = re.compile(r"torch\.distributed\.(run|launch)|accelerate\..*|trl(\..*)?")
+
+
 class KindRule(NamedTuple):
     """The first rule that matches counts."""
 
@@ -58,13 +62,8 @@ RULES: Final[tuple[KindRule, ...]] = (
         "xla", "variables", "RANK", "a launched rank on a chip without TorchNeuron", XLA_CHIPS
     ),
     KindRule("training", "variables", "TORCHELASTIC_RUN_ID", "a rank of torchrun"),
-    KindRule("training", "program", r"torchrun|accelerate|deepspeed|trl", "a training launcher"),
-    KindRule(
-        "training",
-        "module",
-        r"torch\.distributed\.(run|launch)|accelerate\..*|trl(\..*)?",
-        "a training launcher",
-    ),
+    KindRule("training", "program", LAUNCHERS.pattern, "a training launcher"),
+    KindRule("training", "module", LAUNCHER_MODULES.pattern, "a training launcher"),
     KindRule("training", "variables", "RANK", "a launched rank"),
     KindRule("training", "program", r"run_(clm|mlm|glue|qa)(_.*)?\.py", "a Transformers script"),
     KindRule("training", "program", r"(sft|dpo|grpo|.*train.*|.*finetun.*)\.py", "by its name"),
@@ -163,14 +162,19 @@ def orphan_reason(
     if "TORCHELASTIC_RUN_ID" not in variables:
         return ""
     adopts = name in REAPERS or name.startswith("containerd-shim")
-    if adopts or (pid == 1 and arguments and not _is_launcher(arguments)):
+    if adopts or (pid == 1 and arguments and not _may_launch(arguments)):
         return f"its launcher has ended; it was adopted by {name}"
     return ""
 
 
-def _is_launcher(arguments: Sequence[str]) -> bool:
-    program = _base(arguments[0])
-    return bool(_PYTHON.fullmatch(program)) or kind_of((program,), (), ())[0] == "training"
+def is_launcher(arguments: Sequence[str]) -> bool:
+    """Whether a command is a launcher of training, whatever it launches."""
+    shown = signs(arguments)
+    return bool(LAUNCHERS.fullmatch(shown.program) or LAUNCHER_MODULES.fullmatch(shown.module))
+
+
+def _may_launch(arguments: Sequence[str]) -> bool:
+    return bool(_PYTHON.fullmatch(_base(arguments[0]))) or is_launcher(arguments)
 
 
 def markdown() -> str:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 MOST = 128  # rows: 64 devices that two jobs share, or 16 jobs on 8 devices each
 
 
+NAMES = ("neuron_job", "job_name", "job_kind", "slurm_job", "pod", "namespace", "hpc_job")
+
+
 class JobLabels(NamedTuple):
     """A row a device and job: two jobs on one device are two rows."""
 
@@ -22,7 +25,7 @@ class JobLabels(NamedTuple):
 
 
 def job_labels(jobs: Iterable[Job], *, most: int = MOST) -> JobLabels:
-    """Labels by device: `job`, `job_name`, `job_kind`; where known `slurm_job`, `pod` and others.
+    """Labels by device: `neuron_job`, `job_name`, `job_kind`; where known `slurm_job`, `pod`.
 
     Nothing in them changes while a job runs, so no series ends before its job does: no pid, no
     restart count. Monitors have none.
@@ -33,7 +36,7 @@ def job_labels(jobs: Iterable[Job], *, most: int = MOST) -> JobLabels:
         if job.kind != "monitor"
         for device in job.devices
     ]
-    rows.sort(key=lambda row: (row[0].device or 0, row[1]["job"]))
+    rows.sort(key=lambda row: (row[0].device or 0, row[1]["neuron_job"]))
     return JobLabels(tuple(rows[:most]), max(len(rows) - most, 0))
 
 
@@ -41,7 +44,7 @@ def _labels(job: Job) -> dict[str, str]:
     pods = [rank.process.pod for rank in job.ranks if rank.process.pod]
     pod = pods[0] if pods else None
     told = {
-        "job": job.id,
+        "neuron_job": job.id,  # Prometheus has a label `job` of its own
         "job_name": job.name[:80],
         "job_kind": job.kind,
         "slurm_job": job.slurm_job,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from neuron_observer.jobs.impact import RECENT, spans_nodes
 from neuron_observer.jobs.usage import Use, use_of
-from neuron_observer.model import Confidence, Severity, Verdict
+from neuron_observer.model import Confidence, Severity, State, Verdict
 from neuron_observer.readings import columns
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ RETRANSMITS = "efa.port.retransmitted_packets"
 HardwareVerdict: TypeAlias = Literal[
     "hardware-clean", "hardware-suspect", "hardware-fault", "not-judged"
 ]
+
+
+_NOT_THERE = (State.PENDING, State.RESOLVED)
+_WORST, _SUREST = list(reversed(Severity)), list(Confidence)
 
 
 class Sighting(NamedTuple):
@@ -70,6 +75,13 @@ class _Account:
         self.judged = True
         self.notes: set[str] = set()
 
+    def see(self, finding: Finding, at: float) -> None:
+        """Note a finding that stands; it stays as it was at its worst and surest."""
+        key = finding.id, finding.entity._replace(serial=None)  # it may become known on the way
+        before = self.sightings.get(key, Sighting(finding, at, at))
+        worst = min(before.finding, finding, key=_weight)
+        self.sightings[key] = Sighting(worst, before.first, at)
+
     def spend(self, use: Use, seconds: float) -> None:
         """Add a stretch of time."""
         self.seconds += seconds
@@ -81,6 +93,11 @@ class _Account:
             self.notes.add(
                 "idle cores are not known: no utilisation, or devices that other jobs hold too"
             )
+
+
+def _weight(finding: Finding) -> tuple[int, int]:
+    """The worst and surest is the least."""
+    return _SUREST.index(finding.confidence), _WORST.index(finding.severity)
 
 
 def _plus(total: float | None, cores: int | None, seconds: float) -> float | None:
@@ -116,7 +133,17 @@ class JobTally:
                 self._add(job, frame, passed, resent)
         for one in self._accounts.values():
             one.ended = one.job.id not in present
+            if one.ended and snapshot.at - one.last <= RECENT:
+                self._look_back(one, frame)
         self._forget()
+
+    @staticmethod
+    def _look_back(account: _Account, frame: Frame) -> None:
+        """A fault that ended a job is often told only then; not where others hold its devices."""
+        held = {d for job in frame.snapshot.jobs if job.kind != "monitor" for d in job.devices}
+        for finding in _standing(frame, account.job):
+            if finding.entity.device not in held:
+                account.see(finding, frame.snapshot.at)
 
     def _add(self, job: Job, frame: Frame, passed: float, resent: int | None) -> None:
         snapshot = frame.snapshot
@@ -131,12 +158,9 @@ class JobTally:
             account.retransmits = _sum(account.retransmits, resent)
         account.job, account.last = job, snapshot.at
         account.hbm, account.rss = _peak(account.hbm, use.hbm), _peak(account.rss, use.rss)
-        account.judged &= _judged(frame)
-        for finding in frame.findings:
-            if concerns(finding, job):
-                key = (finding.id, finding.entity)
-                first = account.sightings[key].first if key in account.sightings else snapshot.at
-                account.sightings[key] = Sighting(finding, first, snapshot.at)
+        account.judged &= _judged(frame, job)
+        for finding in _standing(frame, job):
+            account.see(finding, snapshot.at)
 
     def _resent(self, snapshot: Snapshot) -> int | None:
         """Packets sent again since the frame before; a counter that fell began anew."""
@@ -201,15 +225,31 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 
 def concerns(finding: Finding, job: Job) -> bool:
-    """Whether a finding may have hit a job: its own, of its devices, or of the whole node."""
+    """Whether a finding may have hit a job: its own, of its devices, or of the whole node.
+
+    A port concerns only jobs that have ranks on other nodes.
+    """
     entity = finding.entity
     if entity.job is not None:
         return entity.job == job.id
+    if entity.kind == "port":
+        return spans_nodes(job)
     return entity.device is None or entity.device in job.devices
 
 
-def _judged(frame: Frame) -> bool:
-    return frame.health.verdict is not Verdict.UNKNOWN
+def _standing(frame: Frame, job: Job) -> list[Finding]:
+    return [
+        one
+        for one in frame.findings
+        if one.state not in _NOT_THERE and not one.shadow and concerns(one, job)
+    ]
+
+
+def _judged(frame: Frame, job: Job) -> bool:
+    """Whether the node's health was known, and that of each device of the job."""
+    unknown = Verdict.UNKNOWN
+    known = {one.index for one in frame.health.devices if one.verdict is not unknown}
+    return frame.health.verdict is not unknown and known.issuperset(job.devices)
 
 
 def judge(findings: Iterable[Finding], *, judged: bool) -> tuple[HardwareVerdict, str]:
@@ -217,7 +257,9 @@ def judge(findings: Iterable[Finding], *, judged: bool) -> tuple[HardwareVerdict
     blaming = [
         finding
         for finding in findings
-        if finding.blames_hardware and finding.confidence is not Confidence.CONTRADICTED
+        if finding.blames_hardware
+        and finding.confidence is not Confidence.CONTRADICTED
+        and finding.severity is not Severity.INFO
     ]
     for finding in blaming:
         sure = finding.confidence is Confidence.CONFIRMED
@@ -227,4 +269,4 @@ def judge(findings: Iterable[Finding], *, judged: bool) -> tuple[HardwareVerdict
         return "hardware-suspect", blaming[0].message
     if judged:
         return "hardware-clean", "no finding blames the hardware"
-    return "not-judged", "the node's health was not known all the time"
+    return "not-judged", "the health of the node or of its devices was not known all the time"

@@ -20,11 +20,11 @@ MAX_COMMAND: Final = 200  # characters that are kept of a command line
 _NAME: Final = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
 _MASK: Final = "***"
 _SECRET_NAME: Final = re.compile(
-    r"token(?!iz)|secret|passw|api-?_?key|access-?_?key|credential", re.IGNORECASE
+    r"token(?!iz|s\b)|secret|passw|api-?_?key|access-?_?key|credential", re.IGNORECASE
 )
 # credentials in a URL, tokens of hubs and clouds by their well-known heads
 _SECRET: Final = re.compile(
-    r"(?<=://)[^/@\s]*(?=@)|\b(?:hf_|sk-|gh[pousr]_|AKIA|ASIA)[A-Za-z0-9_-]{8,}"
+    r"(?<=://)[^/@\s]*(?=@)|(?<=Bearer )\S+|\b(?:hf_|sk-|gh[pousr]_|AKIA|ASIA)[A-Za-z0-9_-]{8,}"
 )
 _STATES: Final = frozenset("RSDTtZXxKWPI")
 

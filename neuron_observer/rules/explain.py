@@ -72,6 +72,8 @@ def _finding(finding: Finding) -> Iterator[str]:
         f"- {entity_text(finding.entity)}: {printable(finding.message)}"
         f" ({finding.state.value}, {finding.confidence.value}, since {since})"
     )
+    if finding.impact:
+        yield f"    hits {printable(finding.impact)}"
     for one in finding.evidence:
         yield f"    {_evidence(one)}"
 

@@ -21,10 +21,13 @@ _AFTER_RSS = " 18446744073709551615" + " 0" * 27  # rsslim, then what nobody rea
 
 
 def add_processes(tree: Tree, world: World) -> None:
-    """Process 1 and those of all jobs."""
+    """Process 1, the kernel's own, which tells a whole host's /proc, and those of all jobs."""
     tree.text("proc/1/comm", 0o644, "systemd\n")
     tree.text("proc/1/cmdline", 0o444, "/sbin/init\0")
     tree.text("proc/1/stat", 0o444, _stat_line(1, "systemd", 0, (90, 40), (1, 5), 3_000))
+    tree.text("proc/2/comm", 0o644, "kthreadd\n")
+    tree.text("proc/2/cmdline", 0o444, "")
+    tree.text("proc/2/stat", 0o444, _stat_line(2, "kthreadd", 0, (0, 1), (1, 5), 0))
     for process in world.node.processes.values():
         _process(tree, world, process)
 

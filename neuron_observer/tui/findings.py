@@ -59,8 +59,9 @@ def place_text(of: Entity) -> str:
 
 def _finding(one: Finding) -> Line:
     todo = "" if one.action is Action.NONE else f", {one.action.value.replace('_', ' ')}"
+    hits = f"; hits {printable(one.impact)}" if one.impact else ""
     return line(
         Span(f"{one.severity.value} ", TONES[one.severity]),
         f"{printable(place_text(one.entity))} {one.id}{todo} ",
-        Span(f"({one.confidence.value}) {printable(one.message)}", "dim"),
+        Span(f"({one.confidence.value}) {printable(one.message)}{hits}", "dim"),
     )

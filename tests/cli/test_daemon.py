@@ -108,6 +108,14 @@ def test_it_judges() -> None:
         assert b"verdict healthy: nothing found" in get(address, "/")[1]
 
 
+def test_it_tells_jobs() -> None:
+    """Which job is on which device, where that is asked for."""
+    with daemon("--job-labels", "--host-root", str(tree_file("proc/torchrun"))) as (_, address):
+        wait_for(lambda: b'job_kind="training"' in get(address, "/metrics")[1])
+        page = get(address, "/metrics")[1].decode()
+    assert 'job_name="train.py llama-7b"' in page
+
+
 def test_port_in_use() -> None:
     """Says which port and what to do, and ends with 64 before it reads the host."""
     with listen(Address("127.0.0.1", 0)) as other:

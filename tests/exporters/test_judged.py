@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuron_observer.clock import ManualClock
-from neuron_observer.exporters.judged import PART_HEALTH, Memory, judged
+from neuron_observer.exporters.collector import NeuronCollector
+from neuron_observer.exporters.judged import JOB, JOBS_OVER, PART_HEALTH, Memory, judged
 from neuron_observer.exporters.page import Page
 from neuron_observer.model import (
     Action,
@@ -15,12 +16,16 @@ from neuron_observer.model import (
     Finding,
     Frame,
     Health,
+    JobScan,
     PartHealth,
     Severity,
     State,
     Verdict,
 )
 from tests.exporters.feeds import OneFrame, frame_of
+from tests.jobs.makers import TRN2, torch_job
+
+SCAN = JobScan(10, 4, 0, 0)
 
 
 def finding(device: int, state: State = State.FIRING, *, shadow: bool = False) -> Finding:
@@ -120,3 +125,40 @@ def test_the_count_never_falls(frames: list[list[tuple[int, State]]]) -> None:
         active = len(told(shown, memory)["neuron_finding_active"])
         assert count >= max(before, active > 0)
         before = count
+
+
+def with_jobs(scan: JobScan | None = SCAN) -> Frame:
+    """A frame with a job of eight ranks on two devices."""
+    shown = frame()
+    job = torch_job(8, TRN2, SLURM_JOB_ID="4242")._replace(name='a "name"')
+    return shown._replace(snapshot=shown.snapshot._replace(jobs=(job,), job_scan=scan))
+
+
+def test_job_labels_are_asked_for() -> None:
+    """A series a device and job, escaped as any label; none unless it is asked for."""
+    shown = with_jobs()
+    page = Page(OneFrame(shown), ManualClock(monotonic=0.0), job_labels=True).render().decode()
+    lines = [line for line in page.splitlines() if line.startswith("neuron_job_info{")]
+    assert len(lines) == 2
+    assert all(f'neuron_job="{shown.snapshot.jobs[0].id}"' in line for line in lines)
+    assert all('job_name="a \\"name\\""' in line and 'slurm_job="4242"' in line for line in lines)
+    assert "\nneuron_observer_job_labels_left_out 0\n" in page
+    silent = Page(OneFrame(shown), ManualClock(monotonic=0.0)).render().decode()
+    assert "neuron_job_info" not in silent
+    assert "left_out" not in silent
+
+
+def test_job_labels_of_a_map_that_is_not_known() -> None:
+    """No series at all: an empty map would say that no job runs."""
+    shown = with_jobs(None)
+    page = Page(OneFrame(shown), ManualClock(monotonic=0.0), job_labels=True).render().decode()
+    assert JOB.name not in page
+    assert JOBS_OVER.name not in page
+
+
+def test_a_registry_has_job_labels_too() -> None:
+    """The same series by prometheus_client."""
+    feed, clock = OneFrame(with_jobs()), ManualClock(monotonic=0.0)
+    for asked, series in ((True, 2), (False, 0)):
+        found = NeuronCollector(feed, clock, job_labels=asked).collect()
+        assert sum(len(one.samples) for one in found if one.name == JOB.name) == series

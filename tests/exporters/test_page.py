@@ -19,6 +19,7 @@ from neuron_observer.clock import ManualClock
 from neuron_observer.exporters.exposition import Format
 from neuron_observer.exporters.judged import JUDGED, LABELS, TAIL
 from neuron_observer.exporters.page import Page
+from neuron_observer.jobs.grouping import Around, group
 from neuron_observer.model import (
     NODE,
     Action,
@@ -29,20 +30,24 @@ from neuron_observer.model import (
     Finding,
     Frame,
     Health,
+    JobScan,
     Missing,
     PartHealth,
     Place,
+    Pod,
     Run,
     Severity,
     State,
     Verdict,
     Why,
 )
+from neuron_observer.parsers.cgroup import Membership
 from neuron_observer.sources.listing import ListingFs, Node, read_listing
 from tests.conftest import TREES
 from tests.exporters.feeds import OneFrame, batch, frame_of, read, together
 from tests.exporters.golden import PAGES, Golden
 from tests.hosts import host_of
+from tests.jobs.makers import holder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -190,10 +195,15 @@ def test_every_family_has_the_labels_that_the_documentation_names() -> None:
     ill = (Entity("core", device=1, core=2), Entity("link", port="l"), Entity("port", port="p"))
     parts = tuple(PartHealth(who, Verdict.DEGRADED, "") for who in ill)
     one = frame_of(health=Health(Verdict.HEALTHY, "", devices=devices, parts=parts))
-    snapshot = one.snapshot._replace(runs=(Run("efa", ok=True, seconds=0.0),))
+    member = holder(pod=Pod("u", "p", "n"), member=Membership(slurm_job="1"))
+    (job,) = group([member], Around(mapped={0: ("m",)}))
+    snapshot = one.snapshot._replace(
+        runs=(Run("efa", ok=True, seconds=0.0),), jobs=(job,), job_scan=JobScan(1, 1, 0, 0)
+    )
     finding = Finding("f", entity, *words, "")
     both = (finding, finding._replace(shadow=True))
-    page = text(page_of(Frame(snapshot, both, one.health)))
+    shown = OneFrame(Frame(snapshot, both, one.health))
+    page = text(Page(shown, ManualClock(monotonic=0.0), job_labels=True))
     for family in (*JUDGED, *TAIL):
         found = values(page, family.sample_name)
         assert found, family.name

@@ -122,6 +122,29 @@ def test_two_servers_are_two_jobs() -> None:
     assert [job.name for job in group(workers, Around())] == ["vllm a", "vllm b"]
 
 
+def test_a_worker_that_hides_how_it_was_started_is_its_servers() -> None:
+    """Its own command line is a title; the process between it and the server is a spawned one."""
+    server = Ancestor(50, 1.0, "vllm", ("python3", "/opt/bin/vllm", "serve", "meta/llama"))
+    between = Ancestor(51, 2.0, "python3", ("python3", "-c", "from multiprocessing.spawn import x"))
+    workers = [
+        holder(60 + n, (n,), f"VLLM::Worker_TP{n}", above=(between, server)) for n in range(4)
+    ]
+    (job,) = group(workers, Around())
+    assert (job.name, len(job.ranks)) == ("vllm meta/llama", 4)
+
+
+def test_an_id_that_was_made_up_is_no_name() -> None:
+    """`torchrun --standalone` invents a run id: it tells runs apart, and says nothing."""
+    made_up = "d5434167-2bf6-486a-9533-4b30ab2a2414"
+    jobs = [
+        group([holder(variables=rank_variables(0, 1, TORCHELASTIC_RUN_ID=run))], Around())[0]
+        for run in (made_up, made_up.replace("d", "e"))
+    ]
+    assert jobs[0].id.startswith("torchrun-")
+    assert jobs[0].id != jobs[1].id
+    assert (jobs[0].name, jobs[0].run_id) == ("train.py", made_up)
+
+
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_an_id_can_be_typed(run: str, slurm: str) -> None:
     """Whatever a run is called, its id is short and of plain characters."""

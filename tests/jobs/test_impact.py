@@ -7,8 +7,26 @@ from pathlib import Path
 import pytest
 
 from neuron_observer.jobs.grouping import Around, group
-from neuron_observer.jobs.impact import MOST_NAMED, holder_text, impact, leftovers
-from neuron_observer.model import Action, Entity, Pod, Severity
+from neuron_observer.jobs.impact import (
+    MOST_NAMED,
+    RECENT,
+    Impacts,
+    holder_text,
+    impact,
+    leftovers,
+)
+from neuron_observer.model import (
+    Action,
+    Confidence,
+    Driver,
+    Entity,
+    Finding,
+    Job,
+    JobScan,
+    Pod,
+    Severity,
+    Snapshot,
+)
 from neuron_observer.parsers.cgroup import Membership
 from neuron_observer.parsers.neuron_ls import parse
 from tests.jobs.makers import TRN2, holder, rank_variables, torch_job
@@ -36,7 +54,7 @@ def test_ranks_that_are_hit(entity: Entity, ranks: str) -> None:
 @pytest.mark.parametrize(
     ("entity", "text"),
     [
-        (Entity("device", device=15), "no job holds neuron15"),
+        (Entity("device", device=15), "no job holds neuron15 now"),
         (Entity("job", job="other"), ""),
         (Entity("port", port="rdmap0"), "no job here spans nodes"),
     ],
@@ -68,7 +86,7 @@ def test_two_jobs_on_one_device_are_both_named() -> None:
 def test_monitors_are_not_hit() -> None:
     """A tool that reads a device loses nothing."""
     tool = group([holder(7, (0,), "neuron-top")], Around())
-    assert impact(Entity("device", device=0), tool) == "no job holds neuron0"
+    assert impact(Entity("device", device=0), tool) == "no job holds neuron0 now"
 
 
 def test_the_line_is_bounded() -> None:
@@ -101,7 +119,7 @@ def test_a_holder_is_named_with_its_pod() -> None:
 @pytest.mark.parametrize(
     ("state", "action", "how"),
     [
-        ("S", Action.RESTART_JOB, "ending it frees it"),
+        ("S", Action.FIX_PROGRAM, "ending it frees it"),
         ("D", Action.REBOOT, "only a reboot frees the device"),
     ],
 )
@@ -117,3 +135,50 @@ def test_a_leftover_is_a_finding_that_blames_no_hardware(
     assert all(how in finding.message and "pid 7" in finding.message for finding in found)
     assert not any(finding.blames_hardware for finding in found)
     assert all(finding.severity is Severity.WARNING for finding in found)
+    assert all((CASES.parent.parent / finding.runbook).is_file() for finding in found)
+
+
+def test_a_leftover_is_hit_by_nothing() -> None:
+    """Its job is dead already; that it holds the device is said."""
+    gone = Membership("/kubepods/pod", deleted=True)
+    (left,) = group([holder(7, (0,), variables=rank_variables(0, 1), member=gone)], Around(TRN2))
+    text = f"no job holds neuron0 now, only what is left of {left.id}"
+    assert impact(Entity("device", device=0), [left]) == text
+    assert impact(Entity("node"), [left]) == "no job here"
+
+
+FAULT = Finding(
+    "sram", Entity("device", device=0), Severity.CRITICAL, Confidence.PROBABLE, Action.NONE, "x"
+)
+HIT = f"job {JOB.id} (training, train.py run): ranks 0-3 of 64"
+
+
+def seen(*jobs: Job, at: float, scan: bool = True) -> Snapshot:
+    """What was read `at` some second."""
+    found = JobScan(10, len(jobs), 0, 0) if scan else None
+    return Snapshot(at, at, "/", None, Driver(None, "live"), (), (), jobs=jobs, job_scan=found)
+
+
+def test_a_job_that_its_fault_ended_is_still_named() -> None:
+    """Whether it ended before the finding came up or after; a later job takes its place."""
+    late, early = Impacts(), Impacts()
+    late.add((), seen(JOB, at=0.0))
+    assert late.add((FAULT,), seen(at=20.0))[0].impact == f"{HIT}; no longer there"
+    assert early.add((FAULT,), seen(JOB, at=0.0))[0].impact == HIT
+    for at in (10.0, 500.0):
+        assert early.add((FAULT,), seen(at=at))[0].impact == f"{HIT}; no longer there"
+    other = torch_job(4)._replace(id="other")
+    assert "job other" in early.add((FAULT,), seen(other, at=510.0))[0].impact
+
+
+def test_a_job_that_ended_long_before_is_not_blamed_on_a_fault() -> None:
+    """A minute later nobody can say that it was hit."""
+    impacts = Impacts()
+    impacts.add((), seen(JOB, at=0.0))
+    found = impacts.add((FAULT,), seen(at=RECENT + 1))
+    assert found[0].impact == "no job holds neuron0 now"
+
+
+def test_where_nobody_could_look_nothing_is_said() -> None:
+    """An unknown map is no empty one."""
+    assert Impacts().add((FAULT,), seen(at=0.0, scan=False)) == (FAULT,)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from neuron_observer.jobs.grouping import Around, group
+from neuron_observer.jobs.identity import Ancestor
 from neuron_observer.jobs.kinds import RULES, Signs, kind_of, markdown, orphan_reason, signs
+from tests.jobs.makers import TRN1, TRN2, holder
+
+if TYPE_CHECKING:
+    from neuron_observer.jobs.ownership import NodeShape
 
 PYTHON = "/opt/venv/bin/python3.10"
 COMMANDS = [
@@ -141,3 +148,19 @@ def test_the_page_has_the_table() -> None:
     page = (Path(__file__).parents[2] / "docs/jobs.md").read_text(encoding="utf-8")
     _, _, rest = page.partition("<!-- kinds -->\n")
     assert rest.partition("\n<!-- end -->")[0] == markdown()
+
+
+@pytest.mark.parametrize(
+    ("launcher", "shape", "kind"),
+    [
+        ("python3 /opt/bin/accelerate launch --cpu x.py", TRN2, "training"),
+        ("python3 /opt/bin/accelerate launch x.py", TRN1, "xla"),
+        ("python3 -m torch.distributed.run x.py", TRN2, "training"),
+        ("bash start.sh", TRN2, "unknown"),
+    ],
+)
+def test_a_script_is_what_its_launcher_makes_it(launcher: str, shape: NodeShape, kind: str) -> None:
+    """One process below accelerate has no rank, and its name says nothing."""
+    above = (Ancestor(9, 1.0, "x", tuple(launcher.split())),)
+    (job,) = group([holder(command="python3 x.py", above=above)], Around(shape))
+    assert job.kind == kind

@@ -16,7 +16,12 @@ def test_a_row_a_device() -> None:
     job = torch_job(8, SLURM_JOB_ID="42")
     found = job_labels([job])
     assert [place for place, _ in found.rows] == [Place(0), Place(1)]
-    expected = {"job": job.id, "job_name": job.name, "job_kind": "training", "slurm_job": "42"}
+    expected = {
+        "neuron_job": job.id,
+        "job_name": job.name,
+        "job_kind": "training",
+        "slurm_job": "42",
+    }
     assert found.rows[0][1] == expected
     assert found.over == 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,13 +12,21 @@ from hypothesis import strategies as st
 from neuron_observer.derive import make_batch
 from neuron_observer.jobs.documents import report_document
 from neuron_observer.jobs.grouping import Around, group
-from neuron_observer.jobs.report import LONGEST_GAP, MOST_JOBS, RETRANSMITS, JobTally, judge
+from neuron_observer.jobs.report import (
+    LONGEST_GAP,
+    MOST_JOBS,
+    RETRANSMITS,
+    JobTally,
+    concerns,
+    judge,
+)
 from neuron_observer.model import (
     Action,
     Confidence,
     Core,
     Coverage,
     Device,
+    DeviceHealth,
     Driver,
     Entity,
     Finding,
@@ -29,6 +37,7 @@ from neuron_observer.model import (
     Place,
     Severity,
     Snapshot,
+    State,
     Verdict,
     Why,
 )
@@ -40,7 +49,12 @@ if TYPE_CHECKING:
     from neuron_observer.model import Cell, Job
 
 WALL = 1_788_000_000.0
-HEALTHY = Health(Verdict.HEALTHY, "all rules hold", Coverage(decided=1, required=1))
+HEALTHY = Health(
+    Verdict.HEALTHY,
+    "all rules hold",
+    Coverage(decided=1, required=1),
+    tuple(DeviceHealth(index, Verdict.HEALTHY, "all rules hold") for index in range(16)),
+)
 UNKNOWN = Health(Verdict.UNKNOWN, "only read, not judged")
 SCAN = JobScan(processes=100, holders=4, denied=0, pending=0)
 DEVICES = tuple(
@@ -262,6 +276,15 @@ def test_one_unknown_frame_and_it_is_not_clean() -> None:
     assert report.verdict == "not-judged"
 
 
+def test_a_device_that_nobody_judged_is_not_clean() -> None:
+    """A node may be well as far as it is seen, and a job's device not be part of that."""
+    job, tally = torch_job(4), JobTally()
+    tally.add(frame([job], health=HEALTHY._replace(devices=())))
+    report = tally.report(job.id)
+    assert report is not None
+    assert report.verdict == "not-judged"
+
+
 severities = st.sampled_from(list(Severity))
 confidences = st.sampled_from(list(Confidence))
 many = st.lists(
@@ -330,3 +353,49 @@ def test_the_document_is_json() -> None:
 def test_a_job_that_was_never_seen_has_no_report() -> None:
     """None, not a report of zeros."""
     assert JobTally().report("nobody") is None
+
+
+def test_a_fault_told_after_the_end_counts() -> None:
+    """The job dies of it, and registers are read ten seconds later; not where others came in."""
+    job, fault = torch_job(4), finding()
+    other = torch_job(4)._replace(id="other")
+    verdicts = []
+    for after, at in (((), 20.0), ((other,), 20.0), ((), 90.0)):
+        tally = JobTally()
+        tally.add(frame([job]))
+        tally.add(frame(after, at, findings=[fault]))
+        report = tally.report(job.id)
+        assert report is not None
+        assert report.ended
+        verdicts.append(report.verdict)
+    assert verdicts == ["hardware-fault", "hardware-clean", "hardware-clean"]
+
+
+@pytest.mark.parametrize("change", [{"state": State.PENDING}, {"shadow": True}])
+def test_what_does_not_count_is_no_sighting(change: dict[str, Any]) -> None:
+    """Pending and shadow findings are in a frame and in no report."""
+    tally = JobTally()
+    fault = finding()._replace(**change)
+    tally.add(frame([torch_job(4)], findings=[fault]))
+    report = tally.report(torch_job(4).id)
+    assert report is not None
+    assert (report.sightings, report.verdict) == ((), "hardware-clean")
+
+
+def test_a_sighting_stays_as_sure_as_it_was() -> None:
+    """Confirmed once is confirmed, whatever the next read lacks."""
+    tally, job = JobTally(), torch_job(4)
+    for at, sure in enumerate((Confidence.PROBABLE, Confidence.CONFIRMED, Confidence.PROBABLE)):
+        tally.add(frame([job], 2.0 * at, findings=[finding(confidence=sure)]))
+    report = tally.report(job.id)
+    assert report is not None
+    assert report.verdict == "hardware-fault"
+    assert len(report.sightings) == 1
+
+
+def test_a_port_concerns_only_jobs_that_span_nodes() -> None:
+    """A fault of the network is none of a job that is all here."""
+    port = finding()._replace(entity=Entity("port", port="rdmap0/1"))
+    job = torch_job(4)
+    assert not concerns(port, job)
+    assert concerns(port, job._replace(world_size=64))

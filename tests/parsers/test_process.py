@@ -139,6 +139,8 @@ def test_a_title_is_one_argument() -> None:
         (["run", "--name", "hf_abcdefghijkl"], "run --name ***"),
         (["run", "--tokenizer", "gpt2", "--lr=1"], "run --tokenizer gpt2 --lr=1"),
         (["run", "--hf-token", "--lr", "1"], "run --hf-token --lr 1"),
+        (["run", "--max-tokens", "512"], "run --max-tokens 512"),
+        (["get", "-H", "Authorization: Bearer abc"], "get -H Authorization: Bearer ***"),
     ],
 )
 def test_secrets_are_masked(words: list[str], shown: str) -> None:

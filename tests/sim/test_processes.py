@@ -22,9 +22,9 @@ def fields(host: Bench, pid: int) -> list[str]:
 def test_job_is_a_launcher_and_a_rank_a_device() -> None:
     """They are there while it runs, each with the node of its device open."""
     host = Bench(world_of(jobs=(PAIR,), instance="trn1.32xlarge"))
-    assert pids(host) == [1]
+    assert pids(host) == [1, 2]
     host.go(10.0)
-    assert pids(host) == [1, LAUNCHER, FIRST, SECOND]
+    assert pids(host) == [1, 2, LAUNCHER, FIRST, SECOND]
     held = {
         pid: [
             host.host.readlink(f"proc/{pid}/fd/{one.name}")
@@ -39,7 +39,7 @@ def test_job_is_a_launcher_and_a_rank_a_device() -> None:
     }
     assert host.host.read("sys/module/neuron/refcnt") == b"2\n"
     host.go(60.0)
-    assert pids(host) == [1]
+    assert pids(host) == [1, 2]
 
 
 def test_rank_knows_its_place() -> None:

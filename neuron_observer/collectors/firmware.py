@@ -90,8 +90,8 @@ class FirmwareCollector:
     def poll(self, *, wait: float | None = None) -> list[Batch]:
         """Ask every device that is due; give what came back, and what is late.
 
-        A one-shot waits until the deadline, once a read. With `wait` 0 nothing waits: a read stays owed over
-        polls, and is late once its deadline has passed.
+        A one-shot waits until the deadline, once a read. With `wait` 0 nothing waits: a read stays
+        owed over polls, and is late once its deadline has passed.
         """
         self.reading = any(state.owed for state in self._states.values())
         batches = self._gathered(0.0)

@@ -25,11 +25,12 @@ _SUREST_FIRST = (Confidence.CONFIRMED, Confidence.PROBABLE, Confidence.CONTRADIC
 
 
 def shown(view: View) -> list[Finding]:
-    """Those that are not over, the worst and surest first; last those that are not counted."""
+    """Those that are not over, the worst and surest first; last what does not count, or not yet."""
     return sorted(
         (one for one in view.frame.findings if one.state is not State.RESOLVED),
         key=lambda one: (
             one.shadow,
+            one.state is State.PENDING,
             _WORST_FIRST.index(one.severity),
             _SUREST_FIRST.index(one.confidence),
             place_text(one.entity),

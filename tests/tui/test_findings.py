@@ -85,7 +85,8 @@ def test_what_does_not_count_says_so() -> None:
     shadow, pending = FOUND[2]._replace(shadow=True), FOUND[1]._replace(state=State.PENDING)
     feed.frame = feed.frame._replace(findings=(shadow, pending, FOUND[0]))
     lines = findings(view_of(feed), 120, 3)
-    assert plain(lines[0]).startswith("critical neuron3 hbm-repair, reload driver (pending, prob")
+    assert plain(lines[0]).startswith("info node note (confirmed)")
+    assert plain(lines[1]).startswith("critical neuron3 hbm-repair, reload driver (pending, prob")
     assert plain(lines[2]).startswith(
         "critical neuron11 core 2 sram, replace instance (in shadow, "
     )

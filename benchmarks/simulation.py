@@ -72,6 +72,7 @@ def main() -> int:
         )
         ours.close()
         theirs.close()
+        writer.close()
     return 0 if met else 1
 
 

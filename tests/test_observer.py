@@ -163,6 +163,30 @@ def test_a_reload_of_the_same_driver_with_another_layout_is_noticed(
     assert [event.kind for event in second.events] == ["files_moved"]
 
 
+def test_directories_made_anew_are_read_anew(tmp_path: Path, clock: ManualClock) -> None:
+    """Same names, same driver, other directories: no kept descriptor shows the past."""
+    metric, place = "core.execution.hardware_error", Place(0, 0)
+
+    def load(name: str, count: int) -> None:
+        folder = tmp_path / name / f"{CORE}/status/hw_error"
+        folder.mkdir(parents=True)
+        (folder / "total").write_text(f"{count}\n")
+
+    load("root", 7)
+    reader = HostReader(DirectoryFs(str(tmp_path / "root")), clock, Options(keep=True), _direct)
+    assert reading(reader.poll().batches, metric, place) == Value(7, clock.monotonic())
+    load("next", 2)
+    (tmp_path / "root").rename(tmp_path / "gone")
+    (tmp_path / "next").rename(tmp_path / "root")
+    clock.advance(10.0)
+    snapshot = reader.poll()
+    assert "driver_reloaded" in [event.kind for event in snapshot.events]
+    assert reading(snapshot.batches, metric, place) == Value(2, clock.monotonic())
+    clock.advance(10.0)
+    assert reader.poll().events == ()
+    reader.close()
+
+
 def test_the_same_driver_with_its_files_elsewhere(
     tree: Callable[[str], ListingFs], clock: ManualClock
 ) -> None:

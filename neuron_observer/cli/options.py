@@ -102,12 +102,17 @@ def simulation_asked() -> Simulated | None:
 
 def _simulated_host(asked: Simulated) -> HostFs:
     from neuron_observer.sim.play import simulate  # noqa: PLC0415 - costs yaml
-    from neuron_observer.sim.scenario import load  # noqa: PLC0415 - the same
+    from neuron_observer.sim.scenario import WARMEST, load  # noqa: PLC0415 - the same
 
     name, begin = asked.scenario, None
     stem, at, seconds = name.rpartition("@")
     if at and seconds.replace(".", "", 1).isdecimal():
         name, begin = stem, float(seconds)
+        if begin > WARMEST:
+            raise UsageError(
+                f"--simulate {asked.scenario}: begins more than a day into it",
+                remedy=f"NAME@SECONDS takes at most {WARMEST:.0f}.",
+            )
     scenario = load(name, instance=asked.instance, driver=asked.driver)
     return simulate(scenario, SystemClock(), begin=begin)
 

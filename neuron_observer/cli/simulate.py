@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -81,8 +81,8 @@ def _write(told: Scenario, root: str, speed: float, timing: tuple[float, float |
     from neuron_observer.sim.writer import DirectoryWriter  # noqa: PLC0415 - the same
 
     clock = SystemClock()
-    with _signals() as stopped:
-        writer = DirectoryWriter(simulate(told, clock, speed=speed), root)
+    writer = DirectoryWriter(simulate(told, clock, speed=speed), root)
+    with _signals() as stopped, closing(writer):
         writer.write()
         click.echo(
             f"{root}: {writer.files} files of {told.instance.name}, driver"

@@ -90,8 +90,8 @@ class FirmwareCollector:
     def poll(self, *, wait: float | None = None) -> list[Batch]:
         """Ask every device that is due; give what came back, and what is late.
 
-        A one-shot waits until the deadline. With `wait` 0 nothing waits: a read stays owed over
-        polls, and is late once its deadline has passed.
+        A one-shot waits until the deadline, once a read. With `wait` 0 nothing waits: a read stays
+        owed over polls, and is late once its deadline has passed.
         """
         self.reading = any(state.owed for state in self._states.values())
         batches = self._gathered(0.0)
@@ -105,14 +105,15 @@ class FirmwareCollector:
             elif self._workers.submit(index, self._requests[index]):
                 state.owed, state.asked_at, state.due_at = True, now, now + self._deadline
                 self.reading = True
-        batches += self._gathered(self._deadline if wait is None else wait)
+        batches += self._gathered(self._deadline if wait is None else wait, since=now)
         now = self._clock.monotonic()
         late = [i for i, state in self._states.items() if state.owed and state.due_at <= now]
         return batches + [self._batch(index, None) for index in late]
 
-    def _gathered(self, seconds: float) -> list[Batch]:
-        """Batches of the owed reads that come back within `seconds`."""
-        owed = [index for index, state in self._states.items() if state.owed]
+    def _gathered(self, seconds: float, *, since: float = 0.0) -> list[Batch]:
+        """Batches of the reads asked for at `since` or later that come back within `seconds`."""
+        states = self._states.items()
+        owed = [index for index, state in states if state.owed and state.asked_at >= since]
         answers = self._workers.gather(owed, seconds) if owed else {}
         return [self._batch(index, answer) for index, answer in answers.items()]
 

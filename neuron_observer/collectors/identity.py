@@ -101,7 +101,7 @@ class Bearings:
         before, after, places = self._identity, _identity(now), outline(now)
         new = places - self.places
         if before == after and not new:
-            return None
+            return self._remade(now)
         self.places = places
         if before == after:
             return "files_moved", f"{len(new)} files at new places, e.g. {min(new)}"
@@ -109,6 +109,18 @@ class Bearings:
         message = f"driver {before[0]} {before[1]}, devices {_listed(before[2])}"
         message += f" → driver {after[0]} {after[1]}, devices {_listed(after[2])}"
         return kind, message
+
+    def _remade(self, now: Topology) -> tuple[str, str] | None:
+        """The driver was loaded again between two looks: the same names, other directories.
+
+        Descriptors of sysfs then end by themselves; those of plain files would show the past.
+        """
+        before, self._marks = self._marks, _marks(self._host, now)
+        if before is None or self._marks is None:
+            return None
+        if [number for number, _ in before] == [number for number, _ in self._marks]:
+            return None
+        return "driver_reloaded", "the devices' directories were made anew, nothing else differs"
 
     def _as_before(self) -> bool:
         self._glances += 1

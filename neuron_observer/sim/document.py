@@ -60,7 +60,8 @@ class Document:
                 raise InputError(f"{self.file}: more than {MOST_BYTES} bytes, so no scenario")
             return data.decode("utf-8")
         except OSError as error:
-            raise InputError(f"{self.file}: {error.strerror}") from error
+            remedy = "Name a YAML file; `simulate --list` names what comes with the program."
+            raise InputError(f"{self.file}: {error.strerror}", remedy=remedy) from error
         except UnicodeDecodeError as error:
             raise InputError(f"{self.file}: is not UTF-8 text") from error
 
@@ -130,7 +131,8 @@ class Document:
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise self.wrong(node, f"{what} must be a number")
+            remedy = "Digits without quotes, such as 90, 0.5 or 1.0e+9."
+            raise self.wrong(node, f"{what} must be a number", remedy)
         if not least <= value <= most:
             limits = f"{least:g} or more" if most == math.inf else f"{least:g} to {most:g}"
             raise self.wrong(node, f"{what} is {value:g}", f"It must be {limits}.")

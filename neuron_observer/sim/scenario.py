@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 SHIPPED = Path(__file__).parent / "scenarios"
 LONGEST = 366 * 86_400.0  # seconds
+WARMEST = 86_400.0  # seconds that may be over at the first look: they take seconds to work out
 MOST_ROWS = 1_000
 KEYS = (
     *("description", "instance", "driver", "instance_id", "seed", "seconds", "warm_up"),
     *("jobs", "faults"),
 )
 _JOB_KEYS = (*Job._fields,)
+_RANGE = "Write all, 3, 0-7 or [0, 1]."
 _FAULT_KEYS = ("fault", "at", "until", "device", "core", "port")
 
 
@@ -93,7 +95,7 @@ class _Loader(Document):
         if "seed" in keys:
             scenario = scenario._replace(seed=self.whole(keys["seed"], "seed", 0, 1 << 53))
         if "warm_up" in keys:
-            warm_up = self.number(keys["warm_up"], "warm_up", 0.0, self.end)
+            warm_up = self.number(keys["warm_up"], "warm_up", 0.0, min(self.end, WARMEST))
             scenario = scenario._replace(warm_up=warm_up)
         if "instance_id" in keys:
             scenario = scenario._replace(instance_id=self.text(keys["instance_id"], "instance_id"))
@@ -161,12 +163,14 @@ class _Loader(Document):
             for piece in text.split(","):
                 first, dash, last = piece.strip().partition("-")
                 if not first.isdecimal() or (dash and not last.isdecimal()):
-                    raise self.wrong(
-                        row, f"{what} {piece!r} is no number", "Write all, 3, 0-7 or [0, 1]."
-                    )
+                    raise self.wrong(row, f"{what} {piece!r} is no number", _RANGE)
                 low, high = int(first), int(last or first)
                 self._within(row, what, max(low, high), count)
+                if high < low:
+                    raise self.wrong(row, f"{what}s {piece.strip()!r} run backwards", _RANGE)
                 found += range(low, high + 1)
+        if not found:
+            raise self.wrong(node, f"no {what} is named", _RANGE)
         return tuple(dict.fromkeys(found))
 
     def _within(self, node: yaml.Node, what: str, index: int, count: int) -> None:
@@ -245,5 +249,8 @@ class _Loader(Document):
         if isinstance(one.default, int):
             return self.whole(node, one.name, one.least, one.most)
         if isinstance(one.default, float):
-            return self.number(node, one.name, one.least, one.most)
+            value = self.number(node, one.name, 0.0 if one.zero else one.least, one.most)
+            if 0 < value < one.least:
+                raise self.wrong(node, f"{one.name} is {value:g}", f"0, or {one.least:g} and more.")
+            return value
         return self.text(node, one.name)

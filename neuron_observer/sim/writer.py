@@ -1,12 +1,15 @@
 """A simulated host in a directory: written once, then moved in place.
 
 Readers keep descriptors, so a file is rewritten where it is. It never holds half a value: a text
-of another length is first brought to its length with newlines, then written in one call.
-Only a directory that is empty or that carries our mark is ever touched.
+of another length is first brought to its length with newlines, then written in one call. The first
+time all files are made aside, so nobody takes half a host for a whole one.
+Only a directory that is empty or that carries our mark is ever touched, by one simulation at once.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import shutil
@@ -22,7 +25,12 @@ if TYPE_CHECKING:
     from neuron_observer.sim.tree import Leaf, Tree
 
 MARK = ".neuron-simulation"
-TOPS = ("sys", "proc", "dev")
+TOPS = ("dev", "proc", "sys")  # in this order they appear
+ASIDE = ".neuron-simulation.new"  # where they are made
+_ANOTHER_TOO = "name an empty directory, or one that does not exist."
+_ANOTHER = _ANOTHER_TOO.capitalize()
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_ROOM = "A node is up to 15,000 small files, some 60 MiB: make room, or name another directory."
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _OLD = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -32,7 +40,8 @@ class DirectoryWriter:
 
     def __init__(self, host: SimulatedFs, root: str) -> None:
         self._host = host
-        self._root = claim(root)
+        self._root, self._lock = claim(root)
+        self._place = self._root  # where files are made
         self._written: dict[str, bytes] = {}
         self._tree: Tree | None = None
         self._logged = 0  # sequence number of the next kernel line
@@ -47,16 +56,21 @@ class DirectoryWriter:
             self._write()
         except OSError as error:
             raise InputError(
-                f"{error.filename or self._root}: {error.strerror}",
-                remedy="The simulation needs its directory to itself; start it again.",
+                f"{error.filename or self._root}: {error.strerror}", remedy=_remedy(error)
             ) from error
+
+    def close(self) -> None:
+        """Leave the directory to others."""
+        os.close(self._lock)
 
     def _write(self) -> None:
         tree, self.files = self._host.tree, 0
-        if tree is not self._tree:
+        if self._tree is None:
+            self._appear(tree)
+        elif tree is not self._tree:
             self._remove(tree)
             self._create(tree)
-            self._tree = tree
+        self._tree = tree
         for path, before in self._written.items():
             render = tree.leaves[path].render
             content = render() if render else b""
@@ -67,7 +81,18 @@ class DirectoryWriter:
         self._log()
 
     def _at(self, path: str) -> str:
-        return f"{self._root}/{path}"
+        return f"{self._place}/{path}"
+
+    def _appear(self, tree: Tree) -> None:
+        """Make everything aside, then bring it in."""
+        self._place = f"{self._root}/{ASIDE}"
+        Path(self._place).mkdir(exist_ok=True)
+        self._create(tree)
+        for top in TOPS:
+            with suppress(FileNotFoundError):
+                Path(self._at(top)).rename(f"{self._root}/{top}")
+        Path(self._place).rmdir()
+        self._place = self._root
 
     def _create(self, tree: Tree) -> None:
         for folder in sorted(tree.folders):
@@ -138,27 +163,57 @@ def rewrite(where: str, before: bytes, content: bytes, mode: int) -> None:
         os.close(descriptor)
 
 
-def claim(root: str) -> str:
-    """The real path of a directory that a simulation may fill: ours, empty or not there.
+def claim(root: str) -> tuple[str, int]:
+    """The real path of a directory that a simulation may fill, and the descriptor that holds it.
 
-    Raises UsageError for `/` and whatever holds files of others, InputError if it cannot be made.
+    It is ours, empty or not there. What an earlier simulation left is removed.
+    Raises UsageError for `/`, whatever holds files of others and a directory that another
+    simulation keeps moving; InputError if it cannot be made.
     """
     path = Path(root).resolve()
-    remedy = "Name an empty directory, or one that does not exist."
     if path == Path("/"):
-        raise UsageError("a simulation is never written to /", remedy=remedy)
+        raise UsageError("a simulation is never written to /", remedy=_ANOTHER)
     try:
         path.mkdir(parents=True, exist_ok=True)
         names = {entry.name for entry in path.iterdir()}
+        _refuse_strange(path, names)
+        lock = _hold(path)
+        for name in names - {MARK}:
+            shutil.rmtree(path / name)
     except OSError as error:
-        raise InputError(f"{root}: {error.strerror}", remedy=remedy) from error
-    strange = names - {MARK, *TOPS}
-    if names and (MARK not in names or strange):
-        raise UsageError(f"{root}: is not empty and no simulation of ours", remedy=remedy)
+        remedy = _ROOM if error.errno in _FULL else _ANOTHER
+        raise InputError(f"{path}: {error.strerror}", remedy=remedy) from error
+    return str(path), lock
+
+
+def _refuse_strange(path: Path, names: set[str]) -> None:
+    if names and (MARK not in names or names - {MARK, ASIDE, *TOPS}):
+        raise UsageError(f"{path}: is not empty and no simulation of ours", remedy=_ANOTHER)
     for name in names - {MARK}:
         place = path / name
         if place.is_symlink() or os.path.ismount(place) or not place.is_dir():
-            raise UsageError(f"{place}: was not made by a simulation", remedy=remedy)
-        shutil.rmtree(place)
-    (path / MARK).write_text(json.dumps({"schema": "neuron-observer/simulation/1"}) + "\n")
-    return str(path)
+            raise UsageError(f"{place}: was not made by a simulation", remedy=_ANOTHER)
+
+
+def _hold(path: Path) -> int:
+    """Mark the directory and lock it; the lock goes with the process, however that ends."""
+    lock = os.open(path / MARK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.pwrite(lock, (json.dumps({"schema": "neuron-observer/simulation/1"}) + "\n").encode(), 0)
+    except BlockingIOError as error:
+        os.close(lock)
+        raise UsageError(
+            f"{path}: another simulation keeps it moving", remedy="End that one, or " + _ANOTHER_TOO
+        ) from error
+    except OSError:
+        os.close(lock)
+        raise
+    return lock
+
+
+def _remedy(error: OSError) -> str:
+    """What to do when the directory cannot be written any more."""
+    if error.errno in _FULL:
+        return _ROOM
+    return "The simulation needs its directory to itself; start it again."

@@ -121,7 +121,8 @@ class TopApp(App[None]):
             return
         indexes, _ = order(view)
         if self._selected not in indexes:
-            self._selected = min(indexes, default=None)
+            here = [device.index for device in view.snapshot.devices]
+            self._selected = min(here or indexes, default=None)
 
     def _paint(self) -> None:
         view, (width, height) = self.view, self.size

@@ -25,10 +25,12 @@ _SUREST_FIRST = (Confidence.CONFIRMED, Confidence.PROBABLE, Confidence.CONTRADIC
 
 
 def shown(view: View) -> list[Finding]:
-    """Those that are not over, the worst and surest first."""
+    """Those that are not over, the worst and surest first; last what does not count, or not yet."""
     return sorted(
         (one for one in view.frame.findings if one.state is not State.RESOLVED),
         key=lambda one: (
+            one.shadow,
+            one.state is State.PENDING,
             _WORST_FIRST.index(one.severity),
             _SUREST_FIRST.index(one.confidence),
             place_text(one.entity),
@@ -60,8 +62,13 @@ def place_text(of: Entity) -> str:
 def _finding(one: Finding) -> Line:
     todo = "" if one.action is Action.NONE else f", {one.action.value.replace('_', ' ')}"
     hits = f"; hits {printable(one.impact)}" if one.impact else ""
+    sure = one.confidence.value
+    if one.shadow:
+        sure = f"in shadow, not counted, {sure}"
+    elif one.state is not State.FIRING:
+        sure = f"{one.state.value}, {sure}"
     return line(
-        Span(f"{one.severity.value} ", TONES[one.severity]),
+        Span(f"{one.severity.value} ", "dim" if one.shadow else TONES[one.severity]),
         f"{printable(place_text(one.entity))} {one.id}{todo} ",
-        Span(f"({one.confidence.value}) {printable(one.message)}{hits}", "dim"),
+        Span(f"({sure}) {printable(one.message)}{hits}", "dim"),
     )

@@ -130,6 +130,7 @@ def test_kernel_lines_of_a_simulation(call: Callable[..., Result]) -> None:
     [
         (("devices", "--simulate", "helthy"), "no scenario 'helthy'", InputError),
         (("devices", "--simulate", "healthy", "--driver", "2.31"), "no driver '2.31'", InputError),
+        (("devices", "--simulate", "idle@86401"), "more than a day into it", UsageError),
         (("devices", "--instance", "trn2.3xlarge"), "belong to --simulate", UsageError),
         (("devices", "--simulate", "idle", "--host-root", "/x"), "name two hosts", UsageError),
         (("simulate", "healthy"), "where to write is not said", UsageError),

@@ -87,6 +87,19 @@ def test_one_stuck_device_delays_only_itself(
         assert _value(batches, "device.firmware.answering", other) == 1
 
 
+def test_a_one_shot_waits_once_for_a_stuck_device(
+    tree: Callable[[str], ListingFs], clock: ManualClock
+) -> None:
+    """The second of its two reads does not wait another deadline for what hangs already."""
+    host = tree("trn2.48xlarge-2.30.2-busy")
+    collector = _collector(host, clock, StuckWorkers(host, clock, {5}))
+    begin = clock.monotonic()
+    collector.poll()
+    clock.advance(0.3)
+    collector.poll()
+    assert round(clock.monotonic() - begin, 6) == 10.3
+
+
 def test_a_stuck_device_is_asked_less_and_less(
     tree: Callable[[str], ListingFs], clock: ManualClock
 ) -> None:

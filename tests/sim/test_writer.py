@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import threading
-from itertools import pairwise
+from contextlib import closing
+from itertools import count, pairwise
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neuron_observer.errors import InputError, UsageError
-from neuron_observer.sim.writer import MARK, DirectoryWriter, claim, rewrite
+from neuron_observer.sim.writer import ASIDE, MARK, TOPS, DirectoryWriter, claim, rewrite
 from neuron_observer.sources.hostfs import DirectoryFs
 from tests.sim.worlds import DEVICE, Bench, bench, fault
 
@@ -144,7 +146,7 @@ def test_link_in_place_of_a_folder_is_refused(tmp_path: Path) -> None:
     elsewhere, root = tmp_path / "elsewhere", tmp_path / "root"
     elsewhere.mkdir()
     (elsewhere / "precious").write_text("x")
-    claim(str(root))
+    os.close(claim(str(root))[1])
     (root / "sys").symlink_to(elsewhere)
     with pytest.raises(UsageError, match="not made by a simulation"):
         claim(str(root))
@@ -155,8 +157,47 @@ def test_own_directory_is_taken_again(tmp_path: Path) -> None:
     """What the last simulation left is cleared."""
     first = DirectoryWriter(bench(instance="inf1.xlarge", driver="2.24.7").host, str(tmp_path))
     first.write()
+    (tmp_path / ASIDE / "sys").mkdir(parents=True)  # as a killed one may leave it
+    first.close()
     host = bench(instance="inf2.xlarge")
-    DirectoryWriter(host.host, str(tmp_path)).write()
+    with closing(DirectoryWriter(host.host, str(tmp_path))) as writer:
+        writer.write()
+    assert_same(host, tmp_path)
+    assert not (tmp_path / ASIDE).exists()
+
+
+def test_two_simulations_do_not_share_a_directory(tmp_path: Path) -> None:
+    """The second one is refused, and what the first one wrote stays."""
+    host = bench(instance="inf2.xlarge")
+    with closing(DirectoryWriter(host.host, str(tmp_path))) as writer:
+        writer.write()
+        with pytest.raises(UsageError, match="another simulation keeps it moving"):
+            claim(str(tmp_path))
+        assert_same(host, tmp_path)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_full_disk_is_told_and_shows_no_half_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """What to do then is to make room; readers find nothing rather than a part."""
+    write, left = os.write, count(100, -1)
+
+    def until_full(descriptor: int, data: bytes) -> int:
+        if next(left) > 0:
+            return write(descriptor, data)
+        raise OSError(number, os.strerror(number))
+
+    host = bench(instance="inf2.xlarge")
+    with closing(DirectoryWriter(host.host, str(tmp_path))) as writer:
+        monkeypatch.setattr(os, "write", until_full)
+        with pytest.raises(InputError, match=os.strerror(number)) as caught:
+            writer.write()
+        monkeypatch.undo()
+        assert "make room" in caught.value.remedy
+        assert (tmp_path / ASIDE).exists()
+        assert not [top for top in TOPS if (tmp_path / top).exists()]
+        writer.write()
     assert_same(host, tmp_path)
 
 

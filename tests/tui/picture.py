@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 
+from neuron_observer.cli.options import make_judge
 from neuron_observer.clock import ManualClock
-from neuron_observer.observer import HostReader
+from neuron_observer.history import History
+from neuron_observer.observer import ALL_LANES, HostReader
 from neuron_observer.oneshot import StillFeed
 from neuron_observer.sim.play import simulate
 from neuron_observer.sim.scenario import load
 from neuron_observer.sources.workers import DirectWorkers
 from neuron_observer.tui.layout import composed
 from neuron_observer.tui.svg import svg
-from tests.tui.hosts import NOT_JUDGED, WALL, view_of
+from tests.tui.hosts import WALL, view_of
 
 SCENARIO = "healthy"
 COLUMNS, LINES = 110, 34
@@ -24,14 +26,16 @@ def picture() -> str:
     clock = ManualClock(WALL)
     host = simulate(load(SCENARIO), clock)
     reader = HostReader(host, clock, workers=lambda host, clock, _: DirectWorkers(host, clock))
+    judge, history = make_judge(one_shot=False), History()
     snapshots = [reader.poll()]
-    for _ in range(SECONDS):
+    findings, health = judge(snapshots[0], history)
+    for second in range(1, SECONDS + 2):
         clock.advance(1.0)
-        snapshots.append(reader.poll(("fast", "normal")))
-    clock.advance(1.0)
-    snapshots.append(reader.poll())
+        snapshots.append(reader.poll(("fast", "normal") if second % 10 else ALL_LANES))
+        history.add(snapshots[-1])
+        findings, health = judge(snapshots[-1], history)
     reader.close()
-    view = view_of(StillFeed(snapshots, NOT_JUDGED), selected=5)
+    view = view_of(StillFeed(snapshots, health, findings), selected=5)
     return svg(composed(view, COLUMNS, LINES), COLUMNS, "neuron-observer top --simulate")
 
 

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from neuron_observer.clock import ManualClock
+from neuron_observer.observer import HostReader, Options
+from neuron_observer.oneshot import StillFeed
+from neuron_observer.sim.play import simulate
+from neuron_observer.sim.scenario import load
 from neuron_observer.tui.app import TopApp
 from neuron_observer.tui.layout import screen
 from neuron_observer.tui.overlay import Overlay
 from neuron_observer.tui.panel import Panel
 from neuron_observer.tui.signs import UNICODE
-from tests.tui.hosts import FeedAtHand, moving, still
+from tests.tui.hosts import NOT_JUDGED, FeedAtHand, moving, still
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -244,6 +248,22 @@ def test_devices_come_and_go() -> None:
             assert painted(app) == screen(app.view, 80, 24)
         await pilot.press("right", "down", "end")
         assert selected(app) is None
+
+    play(feed, steps)
+
+
+def test_the_first_device_that_is_here_is_selected() -> None:
+    """Device 0 is missing: the cores of the next one stand there, not an empty half screen."""
+    clock = ManualClock()
+    reader = HostReader(simulate(load("device-missing"), clock), clock, Options(jobs=False))
+    feed = StillFeed((reader.poll(),), NOT_JUDGED)
+    reader.close()
+
+    async def steps(app: TopApp, pilot: Pilot[None]) -> None:
+        assert selected(app) == 1
+        assert any(line.startswith("Cores of 1") for line in painted(app))
+        await pilot.press("left")
+        assert selected(app) == 0
 
     play(feed, steps)
 

@@ -79,6 +79,21 @@ def test_a_finding_says_where_what_and_what_to_do() -> None:
     assert [one[0].tone for one in lines] == ["bad", "bad", "plain"]
 
 
+def test_what_does_not_count_says_so() -> None:
+    """In shadow, and not yet or no longer firing: never as if it were a fault like the others."""
+    feed = still("trn2.48xlarge-2.30.2-busy")
+    shadow, pending = FOUND[2]._replace(shadow=True), FOUND[1]._replace(state=State.PENDING)
+    feed.frame = feed.frame._replace(findings=(shadow, pending, FOUND[0]))
+    lines = findings(view_of(feed), 120, 3)
+    assert plain(lines[0]).startswith("info node note (confirmed)")
+    assert plain(lines[1]).startswith("critical neuron3 hbm-repair, reload driver (pending, prob")
+    assert plain(lines[2]).startswith(
+        "critical neuron11 core 2 sram, replace instance (in shadow, "
+    )
+    assert "not counted" in plain(lines[2])
+    assert lines[2][0].tone == "dim"
+
+
 def test_findings_that_do_not_fit_are_counted() -> None:
     """At 80x24 the worst one stands above the devices, with the number of the others."""
     second = screen(faulty(), 80, 24)[1]

@@ -59,22 +59,27 @@ FAULTS = (
     FaultKind(
         "off_the_bus",
         "device",
-        "All reads over PCIe give ones: serial number ffffffffffffffff, largest counts.",
+        "All reads over PCIe give ones: serial number ffffffffffffffff, largest counts; its job"
+        " hangs.",
         _off,
     ),
     FaultKind(
         "device_missing",
         "device",
-        "No PCI function and no directory, as if it had not been there at boot.",
+        "No PCI function and no directory, as if it had not been there at boot; its job ends.",
         _missing,
     ),
     FaultKind(
-        "unbound", "device", "A PCI function without a driver; no directory, not counted.", _unbound
+        "unbound",
+        "device",
+        "A PCI function without a driver; no directory, not counted; its job ends.",
+        _unbound,
     ),
     FaultKind(
         "init_error",
         "device",
-        "The driver counted the device and failed to set it up: class files say `init_error`.",
+        "The driver counted the device and failed to set it up: class files say `init_error`; its"
+        " job ends.",
         _init_error,
     ),
 )

@@ -179,7 +179,7 @@ FAULTS = (
         (
             Parameter("counter", "timeout", "which", choices=_ERRORS),
             _COUNT,
-            Parameter("every", 0.0, "seconds until it counts again; 0: once"),
+            Parameter("every", 0.0, "seconds until it counts again; 0: once", least=0.1, zero=True),
         ),
     ),
     FaultKind(

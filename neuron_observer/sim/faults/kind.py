@@ -23,6 +23,7 @@ class Parameter(NamedTuple):
     choices: tuple[str, ...] = ()
     least: float = 0.0
     most: float = 1e12
+    zero: bool = False  # 0 is taken besides, however great the least is
 
 
 class FaultKind(NamedTuple):

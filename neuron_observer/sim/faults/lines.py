@@ -53,7 +53,7 @@ FAULTS = (
         (
             Parameter("text", "", "the lines"),
             Parameter("level", 6, "syslog level, 0 to 7", most=7),
-            Parameter("every", 0.0, "seconds until they come again; 0: once"),
+            Parameter("every", 0.0, "seconds until they come again; 0: once", least=0.1, zero=True),
             Parameter("forged", False, "written to /dev/kmsg by a program: facility 1"),
         ),
     ),

@@ -62,7 +62,7 @@ def make_host(folder: Path) -> tuple[Path, list[Group], Interfaces]:
     write_tree(LISTING, root)
     bind_folder(Path("/proc"), root / "proc")
     found = groups(root)
-    files = [file for group in found for file in group.files()]
+    files = list(dict.fromkeys(file for group in found for file in group.files()))
     files = [f for f in files if (root / "sys") in f.parents and f.read_bytes().strip().isdigit()]
     busy = [file for file in files if BUSY.fullmatch(str(file))]
     quiet = sorted(set(files).difference(busy))
@@ -231,6 +231,7 @@ def main() -> int:
         return 0
     if options.folder:
         enter_namespaces(network=True)
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)  # which it listens on
         mount("tmpfs", options.folder)
         return 0 if CASES[options.case](options, options.folder) else 1
     print(machine(), flush=True)

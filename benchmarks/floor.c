@@ -6,10 +6,13 @@
  *   floor once LIST   open, read and close every file of LIST; print how many there were
  *   floor lanes LIST  read groups of files for ever, each group with its own period
  *
- * LIST is a file with one path a line. For `lanes` a line "@ MILLISECONDS keep|open FOLDER" begins
- * a group: names below FOLDER follow, whose descriptors are kept or which are opened, read and
- * closed relative to the folder each time.
+ * LIST is a file with one path a line. For `lanes` a line "@ MILLISECONDS WAY FOLDER" begins a
+ * group: names below FOLDER follow. WAY is `keep` (descriptors stay open), `open` (opened, read and
+ * closed relative to the folder each time), `list` (folders whose names are listed) or `link`
+ * (links that are read). But for the kept ones, what is gone meanwhile, as processes are, is let be.
  */
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +22,7 @@
 
 struct group {
 	long long period; /* nanoseconds */
-	int keep;
+	char way;	  /* its first letter */
 	const char *folder;
 	size_t first, last; /* of paths */
 	long long taken;
@@ -78,10 +81,11 @@ static int parse(size_t i, int descriptor)
 	ssize_t length = pread(descriptor, buffer, sizeof buffer - 1, 0);
 	unsigned long long value, before = values[i];
 
-	if (length < 0) {
+	if (length < 0 && errno != ESRCH && errno != EINVAL) { /* process ended, link down */
 		perror(paths[i]);
 		exit(2);
 	}
+	length = length < 0 ? 0 : length;
 	buffer[length] = 0;
 	value = strtoull(buffer, NULL, 10);
 	values[i] = value;
@@ -129,21 +133,49 @@ static void once(void)
 	printf("%zu\n", count);
 }
 
+static void list(int folder, const char *name)
+{
+	int descriptor = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *names = descriptor < 0 ? NULL : fdopendir(descriptor);
+
+	if (!names)
+		return;
+	while (readdir(names))
+		;
+	closedir(names);
+}
+
+static void read_one(char way, int folder, size_t i)
+{
+	char target[4097];
+	int descriptor;
+
+	if (way == 'l') {
+		list(folder, paths[i]);
+	} else if (way == 'r') {
+		values[i] += readlinkat(folder, paths[i], target, sizeof target) > 0;
+	} else {
+		descriptor = openat(folder, paths[i], O_RDONLY | O_CLOEXEC);
+		if (descriptor < 0)
+			return;
+		parse(i, descriptor);
+		close(descriptor);
+	}
+}
+
 static void read_group(struct group *group)
 {
 	int folder;
 
-	if (group->keep) {
+	if (group->way == 'k') {
 		pass(group->first, group->last);
 		return;
 	}
-	folder = open_or_die(AT_FDCWD, group->folder);
-	for (size_t i = group->first; i < group->last; i++) {
-		int descriptor = open_or_die(folder, paths[i]);
-
-		parse(i, descriptor);
-		close(descriptor);
-	}
+	folder = open(group->folder, O_RDONLY | O_CLOEXEC);
+	if (folder < 0)
+		return;
+	for (size_t i = group->first; i < group->last; i++)
+		read_one(group->way, folder, i);
 	close(folder);
 }
 
@@ -163,13 +195,18 @@ static size_t find_groups(struct group *groups)
 		folder = paths[i] + folder_at;
 		if (found)
 			groups[found - 1].last = i;
-		groups[found++] = (struct group){ milliseconds * 1000000LL, !strcmp(way, "keep"),
+		/* `list` and `link` begin alike */
+		groups[found++] = (struct group){ milliseconds * 1000000LL,
+						  strcmp(way, "link") ? way[0] : 'r',
 						  folder, i + 1, count, -1 };
 	}
 	for (size_t g = 0; g < found; g++) {
-		int folder = open_or_die(AT_FDCWD, groups[g].folder);
+		int folder;
 
-		for (size_t i = groups[g].first; groups[g].keep && i < groups[g].last; i++)
+		if (groups[g].way != 'k')
+			continue;
+		folder = open_or_die(AT_FDCWD, groups[g].folder);
+		for (size_t i = groups[g].first; i < groups[g].last; i++)
 			descriptors[i] = open_or_die(folder, paths[i]);
 		close(folder);
 	}

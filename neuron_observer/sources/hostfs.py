@@ -11,15 +11,25 @@ import os
 import stat
 from itertools import repeat
 from operator import itemgetter
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    cast,
+    runtime_checkable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from neuron_observer.sources.aio import Reads
     from neuron_observer.sources.lines import LineSource
 
 DEFAULT_LIMIT = 4096 + 1  # a sysfs file is at most one page; one byte more tells a longer one
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+MANY = 16  # files that are worth to be read in one system call
 _REOPEN = {errno.ENODEV, errno.ENOENT, errno.ESTALE, errno.EBADF}
 
 EntryKind: TypeAlias = Literal["file", "dir", "link", "other"]
@@ -225,6 +235,8 @@ class KeptFiles:
         self._limits = tuple(limits)
         self._descriptors: list[int] = [-1] * len(self._paths)
         self._broken = set(range(len(self._paths)))
+        self._reads: Reads | None = None  # of all descriptors as they are
+        self._tried = False
 
     @property
     def kept(self) -> int:
@@ -232,13 +244,22 @@ class KeptFiles:
         return len(self._paths) - len(self._broken)
 
     def read(self) -> list[Content]:
-        """One pread a file; a file that fails costs only itself."""
+        """One read from the beginning a file; a file that fails costs only itself."""
         if not self._broken:
             try:
-                return list(map(os.pread, self._descriptors, self._limits, repeat(0)))
+                return self._all()
             except OSError:
                 pass  # find out below which one it was
         return [self._one(number) for number in range(len(self._paths))]
+
+    def _all(self) -> list[Content]:
+        if not self._tried and len(self._paths) >= MANY:
+            from neuron_observer.sources.aio import open_reads  # noqa: PLC0415 - costs ctypes
+
+            self._reads, self._tried = open_reads(self._descriptors, self._limits), True
+        if self._reads:
+            return cast("list[Content]", self._reads.read())
+        return list(map(os.pread, self._descriptors, self._limits, repeat(0)))
 
     def _one(self, number: int) -> Content:
         was_open = self._descriptors[number] >= 0
@@ -262,6 +283,9 @@ class KeptFiles:
             os.close(self._descriptors[number])
         self._descriptors[number] = -1
         self._broken.add(number)
+        if self._reads:
+            self._reads.close()
+        self._reads, self._tried = None, False
 
     def close(self) -> None:
         """Close all descriptors."""

@@ -6,10 +6,11 @@
  *   floor once LIST   open, read and close every file of LIST; print how many there were
  *   floor lanes LIST  read groups of files for ever, each group with its own period
  *
- * LIST is a file with one path a line. For `lanes` a line "@ MILLISECONDS WAY FOLDER" begins a
- * group: names below FOLDER follow. WAY is `keep` (descriptors stay open), `open` (opened, read and
+ * LIST is a file with one path a line. For `lanes` a line "@ PERIOD PHASE WAY FOLDER" begins a
+ * group that is read each PERIOD milliseconds, at first after PHASE; 0: at once. WAY is `keep` (descriptors stay open), `open` (opened, read and
  * closed relative to the folder each time), `list` (folders whose names are listed) or `link`
- * (links that are read). But for the kept ones, what is gone meanwhile, as processes are, is let be.
+ * (links that are read); names below FOLDER follow. But for the kept ones, what is gone meanwhile,
+ * as processes are, is let be.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +22,7 @@
 #include <unistd.h>
 
 struct group {
-	long long period; /* nanoseconds */
+	long long period, phase; /* nanoseconds */
 	char way;	  /* its first letter */
 	const char *folder;
 	size_t first, last; /* of paths */
@@ -185,18 +186,18 @@ static size_t find_groups(struct group *groups)
 
 	for (size_t i = 0; i < count; i++) {
 		char way[5], *folder;
-		long milliseconds;
+		long period, phase;
 		int folder_at;
 
 		if (paths[i][0] != '@')
 			continue;
-		if (sscanf(paths[i], "@ %ld %4s %n", &milliseconds, way, &folder_at) != 2)
+		if (sscanf(paths[i], "@ %ld %ld %4s %n", &period, &phase, way, &folder_at) != 3)
 			exit(2);
 		folder = paths[i] + folder_at;
 		if (found)
 			groups[found - 1].last = i;
 		/* `list` and `link` begin alike */
-		groups[found++] = (struct group){ milliseconds * 1000000LL,
+		groups[found++] = (struct group){ period * 1000000LL, phase * 1000000LL,
 						  strcmp(way, "link") ? way[0] : 'r',
 						  folder, i + 1, count, -1 };
 	}
@@ -224,13 +225,14 @@ static void lanes(void)
 		struct timespec until;
 
 		for (size_t g = 0; g < found; g++) {
-			long long point = elapsed / groups[g].period;
+			long long phase = groups[g].phase, period = groups[g].period;
+			long long point = elapsed < phase ? -1 : (elapsed - phase) / period;
 
 			if (point > groups[g].taken) {
 				read_group(&groups[g]);
 				groups[g].taken = point;
 			}
-			point = begin + (point + 1) * groups[g].period;
+			point = begin + phase + (point + 1) * period;
 			next = point < next ? point : next;
 		}
 		until = (struct timespec){ next / 1000000000LL, next % 1000000000LL };

@@ -143,10 +143,15 @@ def periods(root: Path) -> dict[str, float]:
 
 
 def write_groups(file: Path, found: Sequence[Group], seconds: Mapping[str, float]) -> Path:
-    """A list of groups, with seconds by lane, as the floor reads it."""
+    """A list of groups, with seconds by lane, as the floor reads it.
+
+    What is not asked at each read of a lane is asked at one read or another.
+    """
     lines = []
-    for group in found:
-        milliseconds = round(seconds[group.lane] * 1000 / group.share)
-        lines += [f"@ {milliseconds} {group.way} {group.folder}", *group.names]
+    for number, group in enumerate(found):
+        own = round(seconds[group.lane] * 1000)
+        period = round(own / group.share)
+        phase = number % max(period // own, 1) * own
+        lines += [f"@ {period} {phase} {group.way} {group.folder}", *group.names]
     file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return file

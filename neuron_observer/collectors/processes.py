@@ -65,6 +65,7 @@ class ProcessScanner:
         self._others: set[str] = set()  # in /proc and no process
         self._links = 0
         self._empty = False  # the table read last
+        self._own = self._own_name()
         self.holders: dict[int, Holding] = {}
 
     @property
@@ -165,9 +166,18 @@ class ProcessScanner:
         self._looks[pid] = _Look(since, now + wait)
         heapq.heappush(self._queue, (now + wait, pid))
 
+    def _own_name(self) -> str:
+        """Our pid as this /proc numbers it: we hold thousands of files and never a device."""
+        try:
+            return self._host.readlink("proc/self")
+        except OSError:  # a /proc of another machine, or one in memory
+            return ""
+
     def _descriptors(self, pid: int) -> Holding:
         self._denied.discard(pid)
         self._empty = False
+        if str(pid) == self._own:
+            return Holding({})
         holding = self._table(pid, "fd")
         if self._empty:
             for task in self._threads_of_a_zombie(pid):

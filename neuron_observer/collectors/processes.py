@@ -161,13 +161,15 @@ class ProcessScanner:
         elif self.holders.pop(pid, None):
             since = now
         wait = min(max((now - since) / 2, SHORTEST), LONGEST)
-        if spread and pid not in self.holders:
+        if str(pid) == self._own:
+            wait = LONGEST
+        elif spread and pid not in self.holders:
             wait *= (pid % 60 + 1) / 60
         self._looks[pid] = _Look(since, now + wait)
         heapq.heappush(self._queue, (now + wait, pid))
 
     def _own_name(self) -> str:
-        """Our pid as this /proc numbers it: we hold thousands of files and never a device."""
+        """Our pid as this /proc numbers it; we hold thousands of files: to look at us costs 10 ms."""
         try:
             return self._host.readlink("proc/self")
         except OSError:  # a /proc of another machine, or one in memory
@@ -176,8 +178,6 @@ class ProcessScanner:
     def _descriptors(self, pid: int) -> Holding:
         self._denied.discard(pid)
         self._empty = False
-        if str(pid) == self._own:
-            return Holding({})
         holding = self._table(pid, "fd")
         if self._empty:
             for task in self._threads_of_a_zombie(pid):

@@ -10,7 +10,9 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import struct
 import sys
+from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -54,6 +56,11 @@ class _Request(ctypes.Structure):
 _EVENT_WORDS = 4  # struct io_event: data, request, result, second result
 
 
+@cache  # most devices have as many files as the next
+def _numbers(count: int) -> list[int]:
+    return list(range(count))
+
+
 class Reads:
     """Descriptors that are read together, from their beginning; used by one thread at a time."""
 
@@ -65,24 +72,23 @@ class Reads:
         self._syscall.restype = ctypes.c_long
         self._context = ctypes.c_ulong(0)
         self._buffer = ctypes.create_string_buffer(sum(limits))
-        self._starts = (0, *accumulate(limits))[:count]
+        self._limits = tuple(limits)
         self._events = (ctypes.c_int64 * (_EVENT_WORDS * count))()
         self._words = memoryview(self._events).cast("B").cast("q")
         self._requests = (_Request * count)()
         self._pointers = (ctypes.c_void_p * count)()
         where, request = ctypes.addressof(self._buffer), ctypes.addressof(self._requests)
-        for i, (descriptor, limit) in enumerate(zip(descriptors, limits, strict=True)):
-            self._requests[i] = _Request(
-                data=i,
-                opcode=_READ_ONLY,
-                descriptor=descriptor,
-                buffer=where + self._starts[i],
-                size=limit,
-            )
+        starts = accumulate(limits, initial=0)
+        for i, (descriptor, limit, start) in enumerate(
+            zip(descriptors, limits, starts, strict=False)
+        ):
+            one = self._requests[i]  # filled in place: an assignment would keep another object
+            one.data, one.opcode, one.descriptor = i, _READ_ONLY, descriptor
+            one.buffer, one.size = where + start, limit
             self._pointers[i] = request + i * ctypes.sizeof(_Request)
-        self._order = list(range(count))
+        self._order = _numbers(count)
         self._sizes: list[int] = []
-        self._slices: list[slice] = []
+        self._form = struct.Struct("")
         self._data = b""
         self._contents: list[bytes] = []
         self._call(calls.setup, ctypes.c_long(count), ctypes.byref(self._context))
@@ -94,10 +100,10 @@ class Reads:
         if data == self._data and sizes == self._sizes:
             return self._contents
         if sizes != self._sizes:
-            spans = zip(self._starts, sizes, strict=True)
-            self._slices = [slice(start, start + size) for start, size in spans]
+            parts = [f"{n}s{most - n}x" for n, most in zip(sizes, self._limits, strict=True)]
+            self._form = struct.Struct("".join(parts))
         self._sizes, self._data = sizes, data
-        self._contents = list(map(data.__getitem__, self._slices))
+        self._contents = list(self._form.unpack(data))
         return self._contents
 
     def _transfer(self) -> list[int]:

@@ -231,29 +231,30 @@ class KeptFiles:
     """
 
     def __init__(self, folder: str, names: Sequence[str], limits: Sequence[int]) -> None:
-        self._paths = [f"{folder}/{name}" for name in names]
+        self._folder = folder
+        self._names = tuple(names)
         self._limits = tuple(limits)
-        self._descriptors: list[int] = [-1] * len(self._paths)
-        self._broken = set(range(len(self._paths)))
+        self._descriptors: list[int] = [-1] * len(self._names)
+        self._open = 0
         self._reads: Reads | None = None  # of all descriptors as they are
         self._tried = False
 
     @property
     def kept(self) -> int:
         """Descriptors held now."""
-        return len(self._paths) - len(self._broken)
+        return self._open
 
     def read(self) -> list[Content]:
         """One read from the beginning a file; a file that fails costs only itself."""
-        if not self._broken:
+        if self._open == len(self._names):
             try:
                 return self._all()
             except OSError:
                 pass  # find out below which one it was
-        return [self._one(number) for number in range(len(self._paths))]
+        return [self._one(number) for number in range(len(self._names))]
 
     def _all(self) -> list[Content]:
-        if not self._tried and len(self._paths) >= MANY:
+        if not self._tried and len(self._names) >= MANY:
             from neuron_observer.sources.aio import open_reads  # noqa: PLC0415 - costs ctypes
 
             self._reads, self._tried = open_reads(self._descriptors, self._limits), True
@@ -271,8 +272,9 @@ class KeptFiles:
     def _try(self, number: int) -> Content:
         try:
             if self._descriptors[number] < 0:
-                self._descriptors[number] = open_read_only(self._paths[number])
-                self._broken.discard(number)
+                path = f"{self._folder}/{self._names[number]}"
+                self._descriptors[number] = open_read_only(path)
+                self._open += 1
             return os.pread(self._descriptors[number], self._limits[number], 0)
         except OSError as error:
             self._drop(number)
@@ -281,15 +283,15 @@ class KeptFiles:
     def _drop(self, number: int) -> None:
         if self._descriptors[number] >= 0:
             os.close(self._descriptors[number])
+            self._open -= 1
         self._descriptors[number] = -1
-        self._broken.add(number)
         if self._reads:
             self._reads.close()
         self._reads, self._tried = None, False
 
     def close(self) -> None:
         """Close all descriptors."""
-        for number in range(len(self._paths)):
+        for number in range(len(self._names)):
             self._drop(number)
 
 

@@ -169,7 +169,7 @@ class ProcessScanner:
         heapq.heappush(self._queue, (now + wait, pid))
 
     def _own_name(self) -> str:
-        """Our pid as this /proc numbers it; we hold thousands of files: to look at us costs 10 ms."""
+        """Our pid as this /proc numbers it; we hold thousands of files: to look at us is 10 ms."""
         try:
             return self._host.readlink("proc/self")
         except OSError:  # a /proc of another machine, or one in memory

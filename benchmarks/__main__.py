@@ -11,6 +11,8 @@ BENCHMARKS = (
     "latency",
     "peer_netclass",
     "startup",
+    "check",
+    "scrape",
     "jobs",
     "simulation",
     "top",

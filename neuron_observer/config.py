@@ -15,7 +15,8 @@ from neuron_observer.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-KEYS = ("path_map", "all_devices")
+KEYS = ("path_map", "all_devices", "trust_untested_driver")
+_FLAGS = ("all_devices", "trust_untested_driver")
 _MAPPABLE = ("device", "core", "class", "module", "dmi")
 _NULL = "tag:yaml.org,2002:null"  # a key whose lines are all comments says nothing
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
@@ -27,6 +28,7 @@ class Config:
 
     path_map: Mapping[str, str] = field(default_factory=dict)  # metric id → path
     all_devices: bool = False
+    trust_untested_driver: bool = False  # its registers may make a node unhealthy
 
 
 def load(file: str | None) -> Config:
@@ -34,15 +36,15 @@ def load(file: str | None) -> Config:
     if file is None:
         return Config()
     path_map: dict[str, str] = {}
-    all_devices = False
+    flags: dict[str, bool] = {}
     for key, value in _items(_document(file), file):
         if key.value == "path_map":
             path_map = _path_map(value, file)
-        elif key.value == "all_devices":
-            all_devices = _boolean(value, file)
+        elif key.value in _FLAGS:
+            flags[key.value] = _boolean(value, file)
         else:
             raise _unknown("key", key, KEYS, file)
-    return Config(path_map, all_devices)
+    return Config(path_map, **flags)
 
 
 def _document(file: str) -> yaml.Node | None:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.collectors.batching import GONE
-from neuron_observer.collectors.firmware import FirmwareCollector
+from neuron_observer.collectors.firmware import PERIOD, FirmwareCollector
 from neuron_observer.collectors.identity import Bearings, identify
 from neuron_observer.collectors.node import NodeCollector
 from neuron_observer.collectors.plan import Plan, reads_can_block
@@ -47,6 +47,7 @@ class Options(NamedTuple):
     keep: bool = False  # keep descriptors of the fast and normal lanes
     all_devices: bool = False  # also devices without a /dev node in this container
     firmware_deadline: float | None = None
+    firmware_period: float = PERIOD  # seconds after which a device that answers is asked again
     wait_for_firmware: bool = True  # off in a daemon: an answer is taken when it is there
     only: Collection[str] | None = None  # metrics of the node, devices, cores to read; None: all
     machine: bool = True  # also EFA adapters, host figures, temperatures, our own cost
@@ -125,6 +126,7 @@ class HostReader:
                 for index, (device, lanes) in self.plans.items()
             },
             deadline=options.firmware_deadline or (BLOCKING_DEADLINE if blocking else DEADLINE),
+            period=options.firmware_period,
         )
         self.machine = self._machine() if options.machine else None
         self._bearings = Bearings(host, self.topology, all_devices=options.all_devices)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from neuron_observer.derive import derive
-from neuron_observer.model import Frame, Value
+from neuron_observer.model import Frame, Health, Value, Verdict
 from neuron_observer.observer import ALL_LANES
 from neuron_observer.readings import reading
 from neuron_observer.sources.hostfs import DirectoryFs
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
-    from neuron_observer.model import Event, Health, Place, Snapshot
+    from neuron_observer.model import Event, Finding, Place, Snapshot
     from neuron_observer.observer import HostReader
 
+NOT_JUDGED = Health(Verdict.UNKNOWN, "only read, not judged: no rule was evaluated")
 ONE_SHOT_GAP = 0.3  # seconds between the two reads
 _MOVING = ("fast", "normal", "jobs", "expensive")
 
@@ -32,7 +33,7 @@ def read_once(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> Snapsho
 def read_twice(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> tuple[Snapshot, ...]:
     """The snapshots of both reads, the later one complete; one of a recording of one instant."""
     first = reader.poll(lanes, derived=False)
-    if not _let_time_pass(reader):
+    if not let_time_pass(reader, first.monotonic):
         return (first._replace(batches=(*first.batches, *derive(None, first))),)
     second = reader.poll([lane for lane in lanes if lane in _MOVING])
     broken = tuple(run for run in first.runs if not run.ok)
@@ -43,9 +44,16 @@ def read_twice(reader: HostReader, lanes: Collection[str] = ALL_LANES) -> tuple[
 class StillFeed:
     """A feed whose frame stays: what was read once, of a host or a recording."""
 
-    def __init__(self, snapshots: Sequence[Snapshot], health: Health) -> None:
+    def __init__(
+        self,
+        snapshots: Sequence[Snapshot],
+        health: Health,
+        findings: tuple[Finding, ...] = (),
+        explain: Callable[[str], str] = lambda _: "",
+    ) -> None:
         self._snapshots = snapshots
-        self.frame = Frame(snapshots[-1], (), health)
+        self._explain = explain
+        self.frame = Frame(snapshots[-1], findings, health)
 
     def latest(self) -> Frame | None:
         """The frame."""
@@ -66,14 +74,17 @@ class StillFeed:
         oldest = self.frame.snapshot.at - seconds
         return [event for event in self.frame.snapshot.events if event.at >= oldest]
 
-    def explain(self, finding_id: str) -> str:  # noqa: ARG002 - the port's signature
-        """Nothing: no rule was evaluated."""
-        return ""
+    def explain(self, finding_id: str) -> str:
+        """The meaning of a finding; empty if no rule was evaluated."""
+        return self._explain(finding_id)
 
 
-def _let_time_pass(reader: HostReader) -> bool:
-    """Wait between two reads, or go on to a recording's next pass; False if it has none."""
-    gap: float | None = ONE_SHOT_GAP
+def let_time_pass(reader: HostReader, since: float) -> bool:
+    """Wait until `ONE_SHOT_GAP` after an instant (monotonic), or go to a recording's next pass.
+
+    False if a recording has no other pass.
+    """
+    gap: float | None = since + ONE_SHOT_GAP - reader.clock.monotonic()
     if not isinstance(reader.host, DirectoryFs):
         from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
 

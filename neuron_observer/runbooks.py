@@ -91,9 +91,9 @@ def page(rule: Rule, patterns: Sequence[Pattern], remedy: Remedy) -> str:
     parts: tuple[tuple[str, Iterable[str]], ...] = (
         ("What it means", (rule.meaning,)),
         ("How it is seen", _seen(rule, patterns)),
-        ("How sure it is, and why", _listed(_certainty(rule))),
+        ("How sure it is, and why", _listed(certainty(rule))),
         ("What clears it", (rule.clears,)),
-        ("What to do", _numbered(rule, remedy)),
+        ("What to do", numbered(rule, remedy)),
         ("What not to do", _listed((*rule.avoid, *remedy.avoid))),
         ("What else it could be", _listed(rule.could_be)),
         ("Where this is known from", (f"{rule.fact.source} ({rule.fact.grade}).",)),
@@ -143,7 +143,8 @@ def _awaited(rule: Rule) -> set[str]:
     return {leaf.finding for leaf in leaves} - set(EVENTS)
 
 
-def _certainty(rule: Rule) -> Iterator[str]:
+def certainty(rule: Rule) -> Iterator[str]:
+    """How sure a finding of a rule can be, and why."""
     leaves = list(r.asserted(rule.when))
     worth = {trust(metric) for leaf in leaves for metric in r.metrics_of(leaf)}
     ours = any(isinstance(leaf, r.Matches) and leaf.finding in EVENTS for leaf in leaves)
@@ -161,7 +162,8 @@ def _certainty(rule: Rule) -> Iterator[str]:
         yield "It does not blame the hardware of this machine."
 
 
-def _numbered(rule: Rule, remedy: Remedy) -> Iterator[str]:
+def numbered(rule: Rule, remedy: Remedy) -> Iterator[str]:
+    """What to do step by step: the rule's own steps, then those of its action."""
     own = (step.replace("{device}", "N") for step in rule.steps)
     general = (step.replace("{id}", rule.id) for step in remedy.steps)
     yield from (f"{number}. {step}" for number, step in enumerate((*own, *general), 1))

@@ -63,7 +63,7 @@ THIRD_PARTY = {
 # parts that may write files, each inside its own directory or where its user says
 WRITERS = {"recording", "runbooks", "store", "sim"}
 # a feed gives frames, a report is about a reader and a loop ticks one (types only);
-# a reader reads lines on request; a timeline is played to the real reader
+# a reader reads lines on request; a check looks at a host, a timeline is played to the real reader
 SAME_FLOOR = {
     ("feed", "model"),
     ("contract", "jobs"),
@@ -77,6 +77,7 @@ SAME_FLOOR = {
     ("loop", "observer"),
     ("checks", "observer"),
     ("checks", "live"),
+    ("checks", "oneshot"),
 }
 TOP = 5  # the top floor may import everything
 # a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request

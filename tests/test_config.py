@@ -34,6 +34,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     """A node that a driver moved is named by its metric."""
     text = """
 all_devices: true
+trust_untested_driver: yes
 path_map:
   device.serial: identity/serial
   core.hbm.used: "neuron_core{core}/memory/hbm/total"
@@ -41,6 +42,7 @@ path_map:
     assert load(written(tmp_path, text)) == Config(
         {"device.serial": "identity/serial", "core.hbm.used": "neuron_core{core}/memory/hbm/total"},
         all_devices=True,
+        trust_untested_driver=True,
     )
 
 
@@ -49,7 +51,7 @@ path_map:
     [
         ("path_maps: {}\n", 1, "unknown key 'path_maps'", "'path_map'"),
         ("\n\nall_device: true\n", 3, "unknown key 'all_device'", "'all_devices'"),
-        ("zzz: 1\n", 1, "unknown key 'zzz'", "all_devices, path_map"),
+        ("zzz: 1\n", 1, "unknown key 'zzz'", "all_devices, path_map, trust_untested_driver"),
         ("path_map:\n  device.serail: a\n", 2, "unknown metric 'device.serail'", "device.serial"),
         ("path_map:\n  a: b\n", 2, "unknown metric 'a'", ""),
         ("all_devices: maybe\n", 1, "true or false", ""),

@@ -11,15 +11,19 @@ from neuron_observer import __version__
 # verb → (module, first line of help); help needs no import of the module
 COMMANDS: dict[str, tuple[str, str]] = {
     "capture": ("neuron_observer.cli.capture", "Write what this host shows into one file."),
+    "check": ("neuron_observer.cli.check", "May this host take work? Nagios, NPD, Slurm, JSON."),
     "daemon": ("neuron_observer.cli.daemon", "Read all the time and serve Prometheus."),
     "devices": ("neuron_observer.cli.devices", "The devices at a glance."),
     "doctor": ("neuron_observer.cli.doctor", "Say what cannot be read here, why, and the remedy."),
+    "explain": ("neuron_observer.cli.explain", "What a finding means, and what to do about it."),
+    "findings": ("neuron_observer.cli.findings", "What is wrong with this host now."),
     "job": ("neuron_observer.cli.job", "`job report`: what a job had of its machine."),
     "jobs": ("neuron_observer.cli.jobs", "Who uses the devices: jobs, ranks, cores."),
     "metrics": ("neuron_observer.cli.metrics", "The catalogue, and what this host provides."),
-    "simulate": ("neuron_observer.cli.simulate", "Write a simulated host, and keep it moving."),
     "rules": ("neuron_observer.cli.rules", "The rules: list them, or test them on timelines."),
+    "simulate": ("neuron_observer.cli.simulate", "Write a simulated host, and keep it moving."),
     "snapshot": ("neuron_observer.cli.snapshot", "Everything that can be read of this host, once."),
+    "status": ("neuron_observer.cli.status", "How this host is, in a few lines."),
     "stragglers": (
         "neuron_observer.cli.stragglers",
         "Who was slow, in a table of per-rank step times.",

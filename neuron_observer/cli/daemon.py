@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from neuron_observer import __version__
-from neuron_observer.cli.options import host_options, open_reader
+from neuron_observer.cli.options import host_options, make_judge, open_reader, rules_option
 from neuron_observer.daemon import Daemon, stopped_by_signals
 from neuron_observer.exporters.listener import bound, listen, parse_address
 from neuron_observer.exporters.series import DETAILS
@@ -36,18 +36,28 @@ if TYPE_CHECKING:
     help="How many series a page has.",
 )
 @host_options
+@rules_option
 def command(
-    *, address: str, detail: Detail, host_root: str, config_file: str | None, all_devices: bool
+    *,
+    address: str,
+    detail: Detail,
+    host_root: str,
+    config_file: str | None,
+    all_devices: bool,
+    extra: tuple[str, ...],
 ) -> None:
-    """Read this host until SIGTERM or Ctrl-C, and answer Prometheus from the last frame.
+    """Read and judge this host until SIGTERM or Ctrl-C; answer Prometheus from the last frame.
 
     Nobody but this machine can ask unless --listen names another address; there is no password.
     Says on standard error where it listens, and then nothing unless something is wrong.
     """
     listener = listen(parse_address(address))
     with listener:
-        reader = open_reader(host_root, config_file, all_devices=all_devices, lasting=True)
-        loop = Loop(reader)
+        judge = make_judge(config_file, extra, one_shot=False)
+        reader = open_reader(
+            host_root, config_file, all_devices=all_devices, lasting=True, kernel_log=True
+        )
+        loop = Loop(reader, judge=judge, explain=judge.explain)
         daemon = Daemon(loop, listener, reader.clock, detail=detail, say=_say)
         with stopped_by_signals(daemon):
             _say(f"{__version__}: http://{bound(listener)}/metrics, host {reader.host.root}")

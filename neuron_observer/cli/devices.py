@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from neuron_observer.catalogue import METRICS
 from neuron_observer.catalogue.chips import GIB
-from neuron_observer.cli.options import host_options, open_reader
+from neuron_observer.cli.options import host_options, make_judge, open_reader
 from neuron_observer.collectors.identity import missing_indexes
-from neuron_observer.model import Missing, Place, Why
-from neuron_observer.oneshot import read_once
+from neuron_observer.model import Frame, Missing, Place, Why
+from neuron_observer.oneshot import NOT_JUDGED, read_once
 from neuron_observer.readings import ABSENT, find
-from neuron_observer.text import Footnotes, cell_text, table
+from neuron_observer.text import Footnotes, cell_text, printable, table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from neuron_observer.collectors.topology import Topology
     from neuron_observer.model import Batch, Cell, Device, Snapshot
+    from neuron_observer.observer import HostReader
 
-HEADS = ("DEV", "CHIP", "SERIAL", "NC", "HBM GiB", "UTIL", "POWER", "UE", "REP", "CE", "HEALTH")
+HEADS = ("DEV", "CHIP", "SERIAL", "NC", "HBM GiB", "UTIL", "POWER", "UE", "REP", "CE", "FIRMWARE")
 _RIGHT = (True, False, False, True, True, True, True, True, True, True, False)
 _LEGEND = (
     "NC physical cores; HBM in use / of the chip; POWER mean share of the maximum;"
     "\nUE uncorrected, REP repairable, CE corrected ECC errors of HBM and SRAM together"
+    "\nFIRMWARE components that it calls unhealthy; the verdict: devices --health, or check"
 )
 _ECC = {
     "UE": ("device.sram.ecc_uncorrected", "device.hbm.ecc_uncorrected"),
@@ -58,44 +63,74 @@ _READ = frozenset(
 
 @click.command()
 @host_options
+@click.option("--health", is_flag=True, help="Judge each device too, as `check` does.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
-def command(*, host_root: str, config_file: str | None, all_devices: bool, form: str) -> None:
-    """Show chip, serial number, cores, HBM, utilisation, power, ECC and firmware health.
+def command(
+    *, host_root: str, config_file: str | None, all_devices: bool, health: bool, form: str
+) -> None:
+    """Show chip, serial number, cores, HBM, utilisation, power, ECC and what firmware names.
 
-    Utilisation is that of 300 ms. What is missing is a dash whose letter is explained below.
+    Utilisation is that of 300 ms. What is missing is a dash whose letter is explained below. The
+    verdict on each device costs a second look and the rules: --health, or `check`.
     """
     reader = open_reader(
-        host_root, config_file, all_devices=all_devices, thorough=False, only=_READ
+        host_root,
+        config_file,
+        all_devices=all_devices,
+        thorough=False,
+        only=None if health else _READ,
+        kernel_log=health,
+        one_shot=health,
     )
     try:
-        snapshot = read_once(reader, ("fast", "normal", "slow", "firmware"))
+        frame = _look(reader, config_file, judged=health)
         topology = reader.topology
     finally:
         reader.close()
     if form == "json":
-        _print_json(snapshot)
+        _print_json(frame)
         return
-    notes = Footnotes()
-    rows = [_row(snapshot, device, notes) for device in snapshot.devices]
     click.echo(headline(topology))
-    if rows:
-        click.echo(table(HEADS, rows, _RIGHT))
-        click.echo("\n".join(["", _LEGEND, *notes.lines()]))
-    for line in remarks(topology):
+    for line in (*_table(frame, judged=health), *remarks(topology)):
         click.echo(line)
 
 
-def _print_json(snapshot: Snapshot) -> None:
+def _look(reader: HostReader, config_file: str | None, *, judged: bool) -> Frame:
+    if judged:
+        from neuron_observer.checks.judging import look  # noqa: PLC0415 - costs yaml
+
+        return look(reader, partial(make_judge, config_file)).frame
+    return Frame(read_once(reader, ("fast", "normal", "slow", "firmware")), (), NOT_JUDGED)
+
+
+def _table(frame: Frame, *, judged: bool) -> Iterator[str]:
+    snapshot, notes = frame.snapshot, Footnotes()
+    rows = [_row(snapshot, device, notes) for device in snapshot.devices]
+    heads = list(HEADS)
+    if judged:
+        heads.append("HEALTH")
+        verdicts = {one.index: one for one in frame.health.devices}
+        for row, device in zip(rows, snapshot.devices, strict=True):
+            row.append(verdicts[device.index].verdict.value)
+    if rows:
+        yield table(heads, rows, _RIGHT)
+        yield "\n".join(["", _LEGEND, *notes.lines()])
+    if judged:
+        yield f"{frame.health.verdict.value}: {printable(frame.health.reason)}"
+
+
+def _print_json(frame: Frame) -> None:
     import json  # noqa: PLC0415 - only for JSON
 
-    from neuron_observer.cli.snapshot import NOT_JUDGED  # noqa: PLC0415 - the same
     from neuron_observer.contract import snapshot_document  # noqa: PLC0415 - the same
-    from neuron_observer.model import Frame  # noqa: PLC0415 - the same
 
-    document = snapshot_document(Frame(snapshot, (), NOT_JUDGED))
+    document = snapshot_document(frame)
     for device in document["devices"]:
         device["cores"] = [core["index"] for core in device["cores"]]
-    click.echo(json.dumps({"devices": document["devices"]}, indent=1))
+    told = {"devices": document["devices"]}
+    if frame.health is not NOT_JUDGED:
+        told["health"] = document["health"]
+    click.echo(json.dumps(told, indent=1))
 
 
 def _row(snapshot: Snapshot, device: Device, notes: Footnotes) -> list[str]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from neuron_observer.cli.options import host_options, open_reader
-from neuron_observer.cli.snapshot import NOT_JUDGED
 from neuron_observer.contract import instant
 from neuron_observer.errors import InputError
 from neuron_observer.jobs.documents import report_document
@@ -16,6 +15,7 @@ from neuron_observer.jobs.ownership import ranges
 from neuron_observer.jobs.report import JobTally
 from neuron_observer.model import Frame
 from neuron_observer.observer import ALL_LANES
+from neuron_observer.oneshot import NOT_JUDGED
 from neuron_observer.sources.listing import ListingFs
 from neuron_observer.text import DASH, bytes_text, printable, seconds_text
 

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import click
 
 from neuron_observer.clock import ManualClock, SystemClock
+from neuron_observer.collectors.firmware import PERIOD
 from neuron_observer.errors import InputError, UsageError
 from neuron_observer.observer import HostReader, Options
 from neuron_observer.sources.hostfs import DirectoryFs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
+    from neuron_observer.checks.judging import Judge
     from neuron_observer.clock import Clock
     from neuron_observer.live import MonitorFeed
     from neuron_observer.sources.hostfs import HostFs
@@ -139,6 +141,17 @@ def host_options(function: Function) -> Function:
     return function
 
 
+def rules_option(function: Function) -> Function:
+    """`--rules`."""
+    return click.option(
+        "--rules",
+        "extra",
+        multiple=True,
+        type=click.Path(exists=True),
+        help="Rules of your own (a file or a directory): they add, or change what has their id.",
+    )(function)
+
+
 def monitor_option(function: Function) -> Function:
     """`--monitor`."""
     return click.option(
@@ -219,12 +232,15 @@ def open_reader(  # noqa: PLR0913 - one an option
     monitor: MonitorFeed | None = None,
     whole: bool = False,
     lasting: bool = False,
+    one_shot: bool = False,
+    deadline: float | None = None,
     host: HostFs | None = None,
 ) -> HostReader:
     """A reader of the host that the options name, or of one that they named before.
 
     A lasting one keeps descriptors, waits for no firmware and lives in the machine's own time;
-    `whole`: of a recording, from its first pass.
+    `whole`: of a recording, from its first pass; `one_shot`: what hardware said may be read a
+    second time at once; `deadline`: seconds that firmware may take.
     """
     host = host or open_host(host_root)
     options = Options(
@@ -235,8 +251,9 @@ def open_reader(  # noqa: PLR0913 - one an option
         jobs=only is None,
         job_mapping=os.environ.get(JOB_MAPPING),
         keep=lasting and enough_descriptors(),
-        firmware_deadline=None if lasting else ONE_SHOT_DEADLINE,
         wait_for_firmware=not lasting,
+        firmware_deadline=deadline or (None if lasting else ONE_SHOT_DEADLINE),
+        firmware_period=0.0 if one_shot else PERIOD,
         kernel_log=kernel_log,
         monitor=monitor,
     )
@@ -248,6 +265,17 @@ def open_reader(  # noqa: PLR0913 - one an option
             path_map=config.path_map, all_devices=all_devices or config.all_devices
         )
     return HostReader(host, SystemClock() if lasting else clock_of(host, whole=whole), options)
+
+
+def make_judge(
+    config_file: str | None = None, extra: Sequence[str] = (), *, one_shot: bool = True
+) -> Judge:
+    """The judge by the shipped rules and a user's own ones; `one_shot`: of two reads."""
+    from neuron_observer.checks.judging import judge_by, load_rules  # noqa: PLC0415 - costs yaml
+    from neuron_observer.config import load  # noqa: PLC0415 - the same
+
+    trusted = load(config_file).trust_untested_driver
+    return judge_by(load_rules(extra), one_shot=one_shot, trust_untested_driver=trusted)
 
 
 def enough_descriptors() -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neuron_observer.cli.options import rules_option
 from neuron_observer.errors import ExitCode
 from neuron_observer.text import printable, seconds_text, table
 
@@ -18,13 +19,6 @@ if TYPE_CHECKING:
     from neuron_observer.rules.rule import Rule
 
 HEADS = ("RULE", "OF", "SEVERITY", "ACTION", "NEEDS", "HOLD", "CLEAR", "")
-_EXTRA = click.option(
-    "--rules",
-    "extra",
-    multiple=True,
-    type=click.Path(exists=True, path_type=Path),
-    help="Rules of your own (a file or a directory): they add, or change what has their id.",
-)
 
 
 @click.group()
@@ -32,16 +26,16 @@ def command() -> None:
     """The rules: list them, or play what a host's bytes do against them."""
 
 
-def _load(extra: Sequence[Path]) -> tuple[Rule, ...]:
-    from neuron_observer.rules.loader import load  # noqa: PLC0415 - costs yaml
+def _load(extra: Sequence[str]) -> tuple[Rule, ...]:
+    from neuron_observer.checks.judging import load_rules  # noqa: PLC0415 - costs the reader
 
-    return load(extra=extra)
+    return load_rules(extra)
 
 
 @command.command("list")
-@_EXTRA
+@rules_option
 @click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text")
-def list_rules(*, extra: tuple[Path, ...], form: str) -> None:
+def list_rules(*, extra: tuple[str, ...], form: str) -> None:
     """List every rule: what it is about, how bad, what to do."""
     rules = sorted(_load(extra), key=lambda rule: rule.id)
     if form == "json":
@@ -94,9 +88,9 @@ def _document(rule: Rule) -> dict[str, Any]:
 
 
 @command.command()
-@_EXTRA
+@rules_option
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
-def runbooks(*, extra: tuple[Path, ...], folder: Path) -> None:
+def runbooks(*, extra: tuple[str, ...], folder: Path) -> None:
     """Write the runbook of each finding into a folder."""
     from neuron_observer.rules.patterns import load as load_patterns  # noqa: PLC0415 - costs yaml
     from neuron_observer.runbooks import pages, write  # noqa: PLC0415 - with the rules
@@ -107,7 +101,7 @@ def runbooks(*, extra: tuple[Path, ...], folder: Path) -> None:
 
 
 @command.command("test")
-@_EXTRA
+@rules_option
 @click.option(
     "--trees",
     multiple=True,
@@ -122,7 +116,7 @@ def runbooks(*, extra: tuple[Path, ...], folder: Path) -> None:
 def test(
     ctx: click.Context,
     *,
-    extra: tuple[Path, ...],
+    extra: tuple[str, ...],
     trees: tuple[Path, ...],
     only: str,
     files: tuple[Path, ...],

@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from neuron_observer.catalogue import METRICS
+from neuron_observer.checks.judging import look
 from neuron_observer.cli.options import (
     host_options,
+    make_judge,
     monitor_feed,
     monitor_option,
     open_reader,
+    rules_option,
     wait_for_report,
 )
 from neuron_observer.contract import snapshot_document
-from neuron_observer.model import NODE, Frame, Health, Missing, Place, Snapshot, Verdict
+from neuron_observer.model import NODE, Missing, Place
 from neuron_observer.observer import ALL_LANES
-from neuron_observer.oneshot import read_once
+from neuron_observer.rules.explain import entity_text
 from neuron_observer.text import DASH, cell_text, printable
 
 if TYPE_CHECKING:
-    from neuron_observer.model import Event
+    from collections.abc import Iterator
 
-NOT_JUDGED = Health(Verdict.UNKNOWN, "only read, not judged: no rule was evaluated")
+    from neuron_observer.model import Event, Frame, Snapshot
 
 
 @click.command()
 @host_options
+@rules_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.option("--sources", is_flag=True, help="Say which file each reading comes from.")
 @monitor_option
@@ -46,8 +51,9 @@ def command(  # noqa: PLR0913 - one an option
     skip_expensive: bool,
     kernel_log: bool,
     monitor: str,
+    extra: tuple[str, ...],
 ) -> None:
-    """Print every reading of this host, what is missing and why.
+    """Print every reading of this host, what is missing and why, the verdict and the findings.
 
     Two reads 300 ms apart, so that rates are known. Exit code 0 also where nothing is there.
     """
@@ -56,22 +62,27 @@ def command(  # noqa: PLR0913 - one an option
         host_root,
         config_file,
         all_devices=all_devices,
-        kernel_log=kernel_log,
+        kernel_log=True,
+        one_shot=True,
         monitor=monitor_feed(monitor, host_root),
     )
     try:
         wait_for_report(reader)
-        snapshot = read_once(reader, lanes)
+        frame = look(reader, partial(make_judge, config_file, extra), lanes).frame
     finally:
         reader.close()
+    snapshot = frame.snapshot
+    if not kernel_log:
+        events = tuple(event for event in snapshot.events if "printed_by" not in event.fields)
+        snapshot = snapshot._replace(events=events)
+        frame = frame._replace(snapshot=snapshot)
     if form == "json":
-        frame = Frame(snapshot, (), NOT_JUDGED)
         document = snapshot_document(frame, sources=sources)
         places = reader.machine.efa.efa_map() if reader.machine else ()
         document["adapters"] = [place._asdict() for place in places]
         click.echo(json.dumps(document, indent=1))
     else:
-        click.echo("\n".join(_lines(snapshot, sources=sources)))
+        click.echo("\n".join([*_judged(frame), *_lines(snapshot, sources=sources)]))
 
 
 def place_text(place: Place) -> str:
@@ -81,6 +92,16 @@ def place_text(place: Place) -> str:
     if place.device is None:
         return "node"
     return f"neuron{place.device}" + (f"/core{place.core}" if place.core is not None else "")
+
+
+def _judged(frame: Frame) -> Iterator[str]:
+    health = frame.health
+    yield f"# verdict {health.verdict.value}: {printable(health.reason)}"
+    for one in frame.findings:
+        told = f"{one.severity.value}, {one.confidence.value}, {one.action.value}"
+        shadow = ", in shadow: not counted" if one.shadow else ""
+        where = entity_text(one.entity)
+        yield f"# finding {one.id} [{told}{shadow}] {where}: {printable(one.message)}"
 
 
 def _event(event: Event) -> str:

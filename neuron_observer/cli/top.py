@@ -10,23 +10,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from neuron_observer.cli.options import host_options, open_reader, simulation_asked
+from neuron_observer.cli.options import host_options, make_judge, open_reader, simulation_asked
 from neuron_observer.errors import UsageError
-from neuron_observer.model import Health, Verdict
-from neuron_observer.oneshot import StillFeed, read_twice
+from neuron_observer.oneshot import NOT_JUDGED, StillFeed
 from neuron_observer.tui.signs import ASCII, signs_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from neuron_observer.checks.judging import Judge
     from neuron_observer.clock import Clock
     from neuron_observer.feed import Feed
     from neuron_observer.loop import Loop
     from neuron_observer.observer import HostReader
     from neuron_observer.tui.signs import Signs
-
-LANES = ("fast", "normal", "slow", "firmware")
-NOT_JUDGED = Health(Verdict.UNKNOWN, "only read, not judged: no rule was evaluated")
 
 
 @click.command()
@@ -57,13 +54,15 @@ def command(
     make_reader = partial(
         open_reader, host_root, config_file, all_devices=all_devices, thorough=False
     )
+    make = partial(make_judge, config_file)
     if once:
-        print_frame(make_reader(), device, width, signs)
+        still = read_still(make_reader(kernel_log=True, one_shot=True), make)
+        print_frame(still, device, width, signs)
         return 0
     if os.path.isfile(host_root) and not simulation_asked():  # noqa: PTH113 - as in options
-        still = make_reader()
-        return run_app(read_still(still), still.clock, device, signs)
-    return watch(make_reader, device, signs)
+        reader = make_reader(kernel_log=True, one_shot=True)
+        return run_app(read_still(reader, make), reader.clock, device, signs)
+    return watch(make_reader, make, device, signs)
 
 
 def has_terminal() -> bool:
@@ -72,12 +71,11 @@ def has_terminal() -> bool:
     return os.environ.get("TERM", "dumb") != "dumb" and all(s and s.isatty() for s in streams)
 
 
-def print_frame(reader: HostReader, device: int | None, width: int | None, signs: Signs) -> None:
+def print_frame(feed: StillFeed, device: int | None, width: int | None, signs: Signs) -> None:
     """One frame as text, as wide as the terminal (or COLUMNS, or 80) and as high as it needs."""
     from neuron_observer.tui.layout import printed  # noqa: PLC0415 - the screen has its own way
     from neuron_observer.tui.view import Cells, View  # noqa: PLC0415 - the same
 
-    feed = read_still(reader)
     last = feed.frame.snapshot
     present = [one.index for one in last.devices]
     if device is not None and device not in present:
@@ -90,15 +88,23 @@ def print_frame(reader: HostReader, device: int | None, width: int | None, signs
     click.echo("\n".join(printed(view, columns)))
 
 
-def read_still(reader: HostReader) -> StillFeed:
-    """Two reads, and the reader is done."""
+def read_still(reader: HostReader, make: Callable[[], Judge]) -> StillFeed:
+    """Two reads, judged, and the reader is done."""
+    from neuron_observer.checks.judging import look  # noqa: PLC0415 - not before it is needed
+
     try:
-        return StillFeed(read_twice(reader, LANES), NOT_JUDGED)
+        frame, reads, judge = look(reader, make)
     finally:
         reader.close()
+    return StillFeed(reads, frame.health, frame.findings, judge.explain)
 
 
-def watch(make_reader: Callable[..., HostReader], device: int | None, signs: Signs) -> int:
+def watch(
+    make_reader: Callable[..., HostReader],
+    make: Callable[..., Judge],
+    device: int | None,
+    signs: Signs,
+) -> int:
     """The screen over a loop; its first frame is a glance at what the screen shows."""
     from neuron_observer.early import EarlyFeed  # noqa: PLC0415 - not for one frame
     from neuron_observer.tui.glance import METRICS  # noqa: PLC0415 - the same
@@ -106,8 +112,10 @@ def watch(make_reader: Callable[..., HostReader], device: int | None, signs: Sig
     def make_loop() -> Loop:
         from neuron_observer.loop import Loop  # noqa: PLC0415 - not before the first frame
 
+        judge = make(one_shot=False)
         # the host is named by options that only the main thread knows
-        return Loop(make_reader(lasting=True, host=glance.host))
+        reader = make_reader(lasting=True, kernel_log=True, host=glance.host)
+        return Loop(reader, judge=judge, explain=judge.explain)
 
     glance = make_reader(only=METRICS)
     first = StillFeed((glance.poll(("fast", "normal", "slow")),), NOT_JUDGED)

@@ -58,11 +58,13 @@ class FirmwareCollector:
         workers: Workers,
         plans: Mapping[int, tuple[DeviceTree, Plan]],
         deadline: float = PERIOD,
+        period: float = PERIOD,
     ) -> None:
         self._host = host
         self._clock = clock
         self._workers = workers
         self._deadline = deadline
+        self._period = period
         self._batches: dict[int, FileBatch] = {}
         self._requests: dict[int, Request] = {}
         self._states: dict[int, _State] = {}
@@ -159,7 +161,9 @@ class FirmwareCollector:
     def _judged(self, index: int, batch: Batch, seconds: float, *, answering: bool) -> Batch:
         state = self._states[index]
         state.failures = 0 if answering else state.failures + 1
-        pause = min(PERIOD * 2**state.failures, LONGEST_BACK_OFF) if state.failures else PERIOD
+        pause = (
+            min(PERIOD * 2**state.failures, LONGEST_BACK_OFF) if state.failures else self._period
+        )
         state.due_at = self._clock.monotonic() + pause
         cells = batch.cells.copy()
         place = Place(index)

@@ -54,6 +54,7 @@ class NeuronCollector(Collector):
         self._clock = clock
         self._stale_after = stale_after
         self._shown = shown(detail)
+        self._memory = Memory()  # of the frames that were collected
 
     def describe(self) -> Iterable[Metric]:
         """Nothing, so that registering reads nothing."""
@@ -71,17 +72,17 @@ class NeuronCollector(Collector):
             yield _metric(family, [sample])
 
     def _told(self, frame: Frame | None, *, too_old: bool) -> list[tuple[Family, list[Sample]]]:
-        memory, missing = Memory(), Counter[Why]()
+        missing = Counter[Why]()
         read: dict[str, list[Sample]] = {family.name: [] for family in self._shown}
         if frame is not None:
-            memory.note(frame.snapshot.runs, frame.snapshot.at)
+            self._memory.note(frame)
             batches = () if too_old else frame.snapshot.batches
             for batch, found in zip(batches, blocks(batches, self._shown), strict=True):
                 missing += count_missing(batch.cells)
                 for block in found:
                     cells = [batch.cells[row] for row in block.rows]
                     read[block.family.name] += samples(block, cells)
-        others = judged(frame, missing, memory.ran, too_old=too_old)
+        others = judged(frame, missing, self._memory, too_old=too_old)
         return [
             *((family, read[family.name]) for family in self._shown),
             *((family, others.get(family.name, [])) for family in JUDGED),

@@ -14,16 +14,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from neuron_observer.exporters.series import Labels
-    from neuron_observer.model import Cell, Finding, Frame, Run
+    from neuron_observer.model import Cell, Entity, Finding, Frame, PartHealth, Run
 
 _GAUGE, _STATES = FamilyType.GAUGE, FamilyType.STATESET
 _VERDICTS = tuple(verdict.value for verdict in Verdict)
 
 HEALTH = Family("neuron_health", _STATES, "Verdict on the node", states=_VERDICTS)
 DEVICE_HEALTH = Family("neuron_device_health", _STATES, "Verdict on a device", states=_VERDICTS)
+_PART = "Verdict on a {} that is not healthy; any other is as its device or the node"
+PART_HEALTH = {
+    kind: Family(f"neuron_{kind}_health", _STATES, _PART.format(kind), states=_VERDICTS)
+    for kind in ("core", "link", "port")
+}
 DECIDED = Family("neuron_health_signals_decided", _GAUGE, "Signals that the verdict rests on")
 REQUIRED = Family("neuron_health_signals_required", _GAUGE, "Signals that HEALTHY needs")
 FINDING = Family("neuron_finding_active", _GAUGE, "A finding that is firing, known or recovering")
+SHADOW = Family(
+    "neuron_finding_shadow",
+    _GAUGE,
+    "The same of a rule in shadow: it rests on what was inferred and counts for nothing",
+)
+FOUND = Family(
+    "neuron_findings", FamilyType.COUNTER, "Findings that began to fire since this program started"
+)
 INFO = Family("neuron_observer", FamilyType.INFO, "This program")
 MISSING = Family("neuron_observer_missing_readings", _GAUGE, "Readings without a value, by reason")
 SUCCESS = Family("neuron_observer_collector_success", _GAUGE, "Whether its last run succeeded")
@@ -50,7 +63,12 @@ _FINDING_LABELS = (
 LABELS = {
     HEALTH.name: (HEALTH.name,),
     DEVICE_HEALTH.name: ("neuron_device", DEVICE_HEALTH.name),
+    PART_HEALTH["core"].name: ("neuron_device", "neuron_core", PART_HEALTH["core"].name),
+    PART_HEALTH["link"].name: ("link", PART_HEALTH["link"].name),
+    PART_HEALTH["port"].name: ("port", PART_HEALTH["port"].name),
     FINDING.name: _FINDING_LABELS,
+    SHADOW.name: _FINDING_LABELS,
+    FOUND.name: ("finding", "severity"),
     INFO.name: ("version",),
     MISSING.name: ("reason",),
     SUCCESS.name: ("collector",),
@@ -59,7 +77,7 @@ LABELS = {
 }
 
 JUDGED = (
-    *(HEALTH, DEVICE_HEALTH, DECIDED, REQUIRED, FINDING),
+    *(HEALTH, DEVICE_HEALTH, *PART_HEALTH.values(), DECIDED, REQUIRED, FINDING, SHADOW, FOUND),
     *(INFO, MISSING, SUCCESS, DURATION, LAST_SUCCESS),
 )
 TAIL = (FRAME_AGE, SERIES)
@@ -77,7 +95,7 @@ class Ran(NamedTuple):
 
 
 def judged(
-    frame: Frame | None, missing: Mapping[Why, int], ran: Mapping[str, Ran], *, too_old: bool
+    frame: Frame | None, missing: Mapping[Why, int], memory: Memory, *, too_old: bool
 ) -> dict[str, list[Sample]]:
     """Samples by the name of their family in JUDGED; all readings of a frame too old are stale."""
     told = {INFO.name: [Sample((("version", __version__),), 1)]}
@@ -95,11 +113,17 @@ def judged(
             for one in health.devices
             for sample in stateset(DEVICE_HEALTH, _device(one.index), {one.verdict.value})
         ],
+        **_parts(health.parts),
         DECIDED.name: [Sample((), health.coverage.decided)],
         REQUIRED.name: [Sample((), health.coverage.required)],
-        FINDING.name: list(_findings(findings)),
+        FINDING.name: list(_findings(one for one in findings if not one.shadow)),
+        SHADOW.name: list(_findings(one for one in findings if one.shadow)),
+        FOUND.name: [
+            Sample((("finding", id_), ("severity", severity)), count)
+            for (id_, severity), count in sorted(memory.found.items())
+        ],
         MISSING.name: [Sample((("reason", why.value),), missing.get(why, 0)) for why in Why],
-        **_collectors(ran),
+        **_collectors(memory.ran),
     }
 
 
@@ -113,6 +137,21 @@ def tail(age: float | None, series: int) -> list[tuple[Family, Sample]]:
 
 def _device(index: int) -> Labels:
     return (("neuron_device", str(index)),)
+
+
+def _parts(parts: Iterable[PartHealth]) -> dict[str, list[Sample]]:
+    """Cores, links and ports that are not healthy."""
+    told: dict[str, list[Sample]] = {family.name: [] for family in PART_HEALTH.values()}
+    for part in parts:
+        who = part.entity
+        family = PART_HEALTH.get(who.kind)
+        if family is None:
+            continue
+        labels: Labels = ((who.kind, str(who.port)),)
+        if who.kind == "core":
+            labels = (("neuron_core", str(who.core)), ("neuron_device", str(who.device)))
+        told[family.name] += stateset(family, labels, {part.verdict.value})
+    return told
 
 
 def _findings(findings: Iterable[Finding]) -> Iterator[Sample]:
@@ -145,19 +184,34 @@ def _collectors(ran: Mapping[str, Ran]) -> dict[str, list[Sample]]:
 
 
 class Memory:
-    """What a page must know of frames that nobody scraped: the last run of each collector."""
+    """What a page must know of frames that nobody scraped: runs of collectors, new findings."""
 
     def __init__(self) -> None:
         self.ran: dict[str, Ran] = {}
+        self.found: dict[tuple[str, str], int] = {}  # (id, severity) → how many began to fire
+        self._active: frozenset[tuple[str, Entity]] = frozenset()
 
-    def note(self, runs: Iterable[Run], at: float) -> None:
-        """Take the runs of a frame; `at` is its wall clock. Whoever reads sees all or none."""
+    def note(self, frame: Frame) -> None:
+        """Take a frame; the same once more changes nothing. Whoever reads sees all or none."""
+        at = frame.snapshot.at
         ran = dict(self.ran)
-        for run in runs:
+        for run in frame.snapshot.runs:
             before = ran.get(run.collector)
             succeeded = at if run.ok else before.succeeded if before else None
             ran[run.collector] = Ran(run, succeeded)
         self.ran = ran
+        active = [one for one in frame.findings if one.state in _ACTIVE and not one.shadow]
+        new = [one for one in active if _whose(one) not in self._active]
+        if new:
+            found = Counter(self.found)
+            found.update((one.id, one.severity.value) for one in new)
+            self.found = dict(found)
+        self._active = frozenset(map(_whose, active))
+
+
+def _whose(finding: Finding) -> tuple[str, Entity]:
+    """What makes two findings the same; a serial number may become known on the way."""
+    return finding.id, finding.entity._replace(serial=None)
 
 
 def count_missing(cells: Sequence[Cell]) -> Counter[Why]:

@@ -151,7 +151,7 @@ class Page:
 
         It waits for nobody who renders.
         """
-        self._memory.note(frame.snapshot.runs, frame.snapshot.at)
+        self._memory.note(frame)
 
     def render(self, form: Format = Format.TEXT, *, gzip: bool = False) -> bytes:
         """The whole page, in UTF-8, compressed if asked for."""
@@ -188,7 +188,7 @@ class Page:
         if frame and not self._memory.ran:
             self.note(frame)
         missing = sum((slot.missing for slot in self._slots), Counter[Why]())
-        families = judged.judged(frame, missing, self._memory.ran, too_old=too_old)
+        families = judged.judged(frame, missing, self._memory, too_old=too_old)
         for family in judged.JUDGED:
             section = self._sections[family.name]
             if section.set(families.get(family.name, ())):

@@ -30,12 +30,20 @@ ACTIONS = {
 
 def explain(rule: Rule, findings: Iterable[Finding] = ()) -> str:
     """A rule in plain text, with the findings of it that stand now."""
-    parts = [f"{rule.id} ({rule.severity.value})", "", rule.meaning, "", *_remedy(rule)]
+    return "\n".join([*meaning(rule), "", *now(findings)]).rstrip() + "\n"
+
+
+def meaning(rule: Rule) -> Iterator[str]:
+    """What a rule means, what to do, and what clears it."""
+    yield from (f"{rule.id} ({rule.severity.value})", "", rule.meaning, "", *_remedy(rule))
+
+
+def now(findings: Iterable[Finding]) -> Iterator[str]:
+    """The findings that stand now, with what shows them."""
     standing = list(findings)
-    parts += ["", "Now: " + ("" if standing else "no such finding.")]
+    yield "Now:" if standing else "Now: no such finding."
     for finding in standing:
-        parts += _finding(finding)
-    return "\n".join(parts).rstrip() + "\n"
+        yield from _finding(finding)
 
 
 def _remedy(rule: Rule) -> Iterator[str]:

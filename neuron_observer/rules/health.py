@@ -81,7 +81,8 @@ def opinion(findings: Iterable[Finding], missing: Sequence[Gap], decided: int) -
         return Opinion(verdict, _told(found[0]))
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        return Opinion(Verdict.UNKNOWN, f"{missing[0].id}: {missing[0].why}{more}")
+        first = missing[0]
+        return Opinion(Verdict.UNKNOWN, f"{first.id} cannot be decided: {first.why}{more}")
     if not decided:
         return Opinion(Verdict.UNKNOWN, "nothing that health rests on can be read here")
     return Opinion(Verdict.HEALTHY, f"nothing found; {decided} required signals read")

@@ -113,7 +113,16 @@ def _with_page() -> frozenset[str]:
 
 def load(paths: Iterable[Path] | None = None) -> tuple[Pattern, ...]:
     """All rows of the given files (default: the shipped ones), in order; ids are unique."""
-    files = sorted(SHIPPED.glob("*.yaml")) if paths is None else paths
+    return _shipped() if paths is None else _load(paths)
+
+
+@cache
+def _shipped() -> tuple[Pattern, ...]:
+    """The shipped rows; the kernel log and the rules both need them."""
+    return _load(sorted(SHIPPED.glob("*.yaml")))
+
+
+def _load(files: Iterable[Path]) -> tuple[Pattern, ...]:
     rows: dict[str, Pattern] = {}
     for path in files:
         for line, row in _rows(path):

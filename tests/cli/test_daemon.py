@@ -100,6 +100,14 @@ def test_it_serves_and_stops(number: signal.Signals) -> None:
         assert rest == "neuron-observer: stopped\n"
 
 
+def test_it_judges() -> None:
+    """The verdict of the rules, once the registers were read."""
+    with daemon("--detail", "node") as (_, address):
+        well = b'neuron_health{neuron_health="healthy"} 1'
+        wait_for(lambda: well in get(address, "/metrics")[1])
+        assert b"verdict healthy: nothing found" in get(address, "/")[1]
+
+
 def test_port_in_use() -> None:
     """Says which port and what to do, and ends with 64 before it reads the host."""
     with listen(Address("127.0.0.1", 0)) as other:
@@ -178,8 +186,7 @@ scrape_configs:
             assert query(address, "up")[0]["value"][1] == "1"
             used = query(address, "neuron_core_hbm_used_bytes")
             assert {one["metric"]["neuron_core"] for one in used} == set("01234567")
-            [health] = query(address, "neuron_health==1")
-            assert health["metric"]["neuron_health"] == "unknown"
+            wait_for(lambda: bool(query(address, 'neuron_health{neuron_health="healthy"}==1')))
             kinds = json.loads(get(address, "/api/v1/metadata")[1])["data"]
             assert kinds["neuron_core_inferences"][0]["type"] == "counter"
             assert kinds["neuron_device_identity"][0]["type"] == "info"

@@ -30,6 +30,7 @@ from neuron_observer.model import (
     Frame,
     Health,
     Missing,
+    PartHealth,
     Place,
     Run,
     Severity,
@@ -186,9 +187,13 @@ def test_every_family_has_the_labels_that_the_documentation_names() -> None:
     devices = (DeviceHealth(0, Verdict.HEALTHY, ""),)
     entity = Entity("rank", device=1, core=2, port="p", job="j", rank=3)
     words = (Severity.INFO, Confidence.PROBABLE, Action.NONE)
-    one = frame_of(health=Health(Verdict.HEALTHY, "", devices=devices))
+    ill = (Entity("core", device=1, core=2), Entity("link", port="l"), Entity("port", port="p"))
+    parts = tuple(PartHealth(who, Verdict.DEGRADED, "") for who in ill)
+    one = frame_of(health=Health(Verdict.HEALTHY, "", devices=devices, parts=parts))
     snapshot = one.snapshot._replace(runs=(Run("efa", ok=True, seconds=0.0),))
-    page = text(page_of(Frame(snapshot, (Finding("f", entity, *words, ""),), one.health)))
+    finding = Finding("f", entity, *words, "")
+    both = (finding, finding._replace(shadow=True))
+    page = text(page_of(Frame(snapshot, both, one.health)))
     for family in (*JUDGED, *TAIL):
         found = values(page, family.sample_name)
         assert found, family.name

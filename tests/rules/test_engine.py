@@ -106,7 +106,10 @@ def test_health_needs_the_required_signal() -> None:
     engine = Engine([OF_SRAM])
     assert judged(engine, 0.0, sram=0).verdict is Verdict.HEALTHY
     lost = judged(engine, 10.0, sram=FAILED)
-    assert (lost.verdict, lost.reason) == (Verdict.UNKNOWN, "fault: failed: unreadable")
+    assert (lost.verdict, lost.reason) == (
+        Verdict.UNKNOWN,
+        "fault cannot be decided: failed: unreadable",
+    )
     assert (lost.coverage.decided, lost.coverage.required) == (0, 1)
     assert judged(engine, 20.0, sram=0).verdict is Verdict.HEALTHY
 

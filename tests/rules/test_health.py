@@ -98,7 +98,7 @@ def test_what_does_not_count_never_drains(other: dict[str, object]) -> None:
 def test_a_missing_signal_makes_unknown_and_says_which() -> None:
     """The node and the device of which it is missing."""
     health = fold([], LOST, [0, 1], {0: 1, 1: 2})
-    assert (health.verdict, health.reason) == (Verdict.UNKNOWN, "serial: failed")
+    assert (health.verdict, health.reason) == (Verdict.UNKNOWN, "serial cannot be decided: failed")
     assert [one.verdict for one in health.devices] == [Verdict.UNKNOWN, Verdict.HEALTHY]
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 HOSTS = (HERE.parent / "trees",)
 FILES = sorted((HERE / "timelines").glob("*.yaml"))
+pytestmark = pytest.mark.long
 
 
 @cache

@@ -1,0 +1,120 @@
+"""The judge that every verb and the daemon share, and a look at a host that it judges.
+
+The rules judge what was read. Two things that no reading tells count beside them: processes of dead
+jobs that still hold a device, and cores that are missing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from neuron_observer.checks.inventory import cores_missing
+from neuron_observer.jobs.impact import leftovers
+from neuron_observer.model import Frame, Severity
+from neuron_observer.oneshot import let_time_pass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    from neuron_observer.model import Entity, Finding, Health, Snapshot
+    from neuron_observer.observer import HostReader
+    from neuron_observer.rules.engine import Engine
+    from neuron_observer.rules.rule import Rule
+    from neuron_observer.rules.scene import History
+
+LANES = ("fast", "normal", "slow", "firmware", "jobs")
+MOVING = ("fast", "normal", "jobs", "expensive")
+
+
+class Look(NamedTuple):
+    """What two reads gave: the last frame, both snapshots (one of a single instant), the judge."""
+
+    frame: Frame
+    reads: tuple[Snapshot, ...]
+    judge: Judge
+
+
+class Judge:
+    """Snapshots in, findings and health out: the rules, and what is told beside them."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._since: dict[tuple[str, Entity], float] = {}
+
+    def __call__(
+        self, snapshot: Snapshot, history: History | None = None
+    ) -> tuple[tuple[Finding, ...], Health]:
+        """What is wrong, and how the node is."""
+        findings, health = self.engine(snapshot, history)
+        beside = (*leftovers(snapshot.jobs), *cores_missing(snapshot))
+        beside = tuple(self._dated(beside, snapshot.at))
+        if not beside:
+            return findings, health
+        from neuron_observer.rules.findings import order  # noqa: PLC0415 - rarely needed
+
+        return tuple(sorted((*findings, *beside), key=order)), worsened(health, beside)
+
+    def _dated(self, findings: Iterable[Finding], now: float) -> Iterator[Finding]:
+        since = {}
+        for one in findings:
+            whose = one.id, one.entity._replace(serial=None)  # it may become known on the way
+            since[whose] = self._since.get(whose, now)
+            yield one._replace(first_seen=since[whose], last_seen=now)
+        self._since = since
+
+    def explain(self, finding_id: str) -> str:
+        """What a finding means, what shows it now, what to do; empty if the id is unknown."""
+        return self.engine.explain(finding_id)
+
+
+def worsened(health: Health, findings: Sequence[Finding]) -> Health:
+    """The health with findings that the rules do not know; it never gets better by them."""
+    from neuron_observer.rules.health import opinion, rank  # noqa: PLC0415 - rarely needed
+
+    node = opinion(findings, (), 1)
+    if rank(node.verdict) > rank(health.verdict):
+        health = health._replace(verdict=node.verdict, reason=node.reason)
+    devices = []
+    for device in health.devices:
+        own = opinion([one for one in findings if one.entity.device == device.index], (), 1)
+        worse = rank(own.verdict) > rank(device.verdict)
+        devices.append(type(device)(device.index, *own) if worse else device)
+    return health._replace(devices=tuple(devices))
+
+
+def judge_by(
+    rules: Sequence[Rule], *, one_shot: bool = False, trust_untested_driver: bool = False
+) -> Judge:
+    """A judge by some rules; `one_shot`: of two reads, so that nothing can be waited for."""
+    from neuron_observer.rules.engine import Engine  # noqa: PLC0415 - see `look`
+
+    return Judge(Engine(rules, one_shot=one_shot, trust_untested_driver=trust_untested_driver))
+
+
+def load_rules(extra: Sequence[str] = ()) -> tuple[Rule, ...]:
+    """The shipped rules, and those of a user: files or directories."""
+    from pathlib import Path  # noqa: PLC0415 - with the loader
+
+    from neuron_observer.rules.loader import load  # noqa: PLC0415 - costs yaml
+
+    return load(extra=[Path(one) for one in extra])
+
+
+def look(reader: HostReader, make: Callable[[], Judge], lanes: Collection[str] = LANES) -> Look:
+    """Two reads 300 ms apart, both judged; the rules are loaded while the first one ages.
+
+    What the first read makes suspicious is read again in every lane, so that hardware has its
+    second read (architecture, law 5); else only what moves is. A recording of one instant is read
+    once.
+    """
+    first = reader.poll(lanes)
+    judge = make()
+    findings, health = judge(first)
+    if not let_time_pass(reader, first.monotonic):
+        return Look(Frame(first, findings, health), (first,), judge)
+    suspicious = any(one.severity is not Severity.INFO for one in findings)
+    second = reader.poll([lane for lane in lanes if suspicious or lane in MOVING])
+    findings, health = judge(second)
+    broken = tuple(run for run in first.runs if not run.ok)
+    both = second._replace(events=first.events + second.events, runs=broken + second.runs)
+    return Look(Frame(both, findings, health), (first, both), judge)

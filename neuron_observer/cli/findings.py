@@ -1,0 +1,128 @@
+"""`findings`: what is wrong with this host, at a glance or after a while of watching."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from neuron_observer.cli.check import look_and_check
+from neuron_observer.cli.options import host_options, make_judge, open_reader, rules_option
+from neuron_observer.errors import UsageError
+from neuron_observer.text import printable, seconds_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from neuron_observer.checks.judging import Judge
+    from neuron_observer.checks.verdict import Checked
+    from neuron_observer.model import Finding, Frame
+    from neuron_observer.observer import HostReader
+
+SHORTEST = 15.0  # seconds; registers are read each 10, and hardware is certain by two reads
+
+
+@click.command()
+@host_options
+@rules_option
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@click.option(
+    "--watch",
+    "seconds",
+    type=click.FloatRange(min=SHORTEST, max=86_400),
+    help="Watch for so many seconds, so that rules with a window decide; else two reads.",
+)
+def command(
+    *,
+    host_root: str,
+    config_file: str | None,
+    all_devices: bool,
+    extra: tuple[str, ...],
+    form: str,
+    seconds: float | None,
+) -> int:
+    """Show the findings of this host now: what, where, how sure, what to do.
+
+    With --watch each change is told on stderr as it comes. The exit code is that of `check`.
+    """
+    reader = open_reader(
+        host_root,
+        config_file,
+        all_devices=all_devices,
+        thorough=False,
+        kernel_log=True,
+        lasting=seconds is not None,
+        one_shot=seconds is None,
+    )
+    if seconds is None:
+        checked = look_and_check(reader, partial(make_judge, config_file, extra))
+    else:
+        checked = watched(reader, make_judge(config_file, extra, one_shot=False), seconds)
+    from neuron_observer.checks.verdict import exit_code  # noqa: PLC0415 - after the look
+
+    code = exit_code(checked.verdict, "warning")
+    if form == "json":
+        from neuron_observer.checks.documents import document  # noqa: PLC0415 - only here
+
+        click.echo(json.dumps(document(checked, code), indent=1))
+    else:
+        click.echo("\n".join(_lines(checked)))
+    return code
+
+
+def _lines(checked: Checked) -> list[str]:
+    from neuron_observer.checks import words  # noqa: PLC0415 - only here
+
+    lines = [words.headline(checked), ""]
+    lines += words.findings(checked.findings) or ["no finding"]
+    if checked.shadow:
+        lines += ["", "In shadow (shown, never counted)", *words.findings(checked.shadow)]
+    return lines
+
+
+def watched(reader: HostReader, judge: Judge, seconds: float) -> Checked:
+    """What stands after so many seconds, narrated on stderr; UsageError for a recording."""
+    from neuron_observer.checks.verdict import check  # noqa: PLC0415 - with the rules
+    from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only here
+
+    if isinstance(reader.host, ListingFs):
+        reader.close()
+        raise UsageError(
+            f"{reader.host.root}: a recording does not go on, so it cannot be watched",
+            remedy="Leave --watch out, or watch a live host or a simulation.",
+        )
+    click.echo(f"watching for {seconds_text(seconds)}", err=True)
+    frame = watch(reader, judge, seconds, lambda line: click.echo(line, err=True))
+    return check(frame)
+
+
+def watch(
+    reader: HostReader, judge: Judge, seconds: float, say: Callable[[str], None] = lambda _: None
+) -> Frame:
+    """Run the loop with the rules for so long; the last frame. Findings are told as they change."""
+    from neuron_observer.loop import Loop  # noqa: PLC0415 - a glance needs none
+
+    loop = Loop(reader, judge=judge, explain=judge.explain)
+    until = reader.clock.monotonic() + seconds
+    last: list[Frame] = []
+    told: dict[object, Finding] = {}
+
+    def take(frame: Frame) -> None:
+        last[:] = [frame]
+        for one in frame.findings:
+            whose = one.id, one.entity._replace(serial=None)  # it may become known on the way
+            before = told.get(whose)
+            if before is None or before.state is not one.state:
+                told[whose] = one
+                say(f"{one.state.value}: {one.id}: {printable(one.message)}")
+        if frame.snapshot.monotonic >= until:
+            loop.stop()
+
+    loop.subscribe(take)
+    try:
+        loop.run()
+    finally:
+        loop.close()
+    return last[0]

@@ -1,0 +1,50 @@
+"""`status`: how this host is, in a few lines."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import click
+
+from neuron_observer.cli.check import look_and_check
+from neuron_observer.cli.options import host_options, make_judge, open_reader, rules_option
+
+
+@click.command()
+@host_options
+@rules_option
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def command(
+    *,
+    host_root: str,
+    config_file: str | None,
+    all_devices: bool,
+    extra: tuple[str, ...],
+    form: str,
+) -> int:
+    """Show the verdict, why, how many devices are well, and what the verdict rests on.
+
+    Two reads 300 ms apart; the exit code is that of `check`.
+    """
+    reader = open_reader(
+        host_root,
+        config_file,
+        all_devices=all_devices,
+        thorough=False,
+        kernel_log=True,
+        one_shot=True,
+    )
+    checked = look_and_check(reader, partial(make_judge, config_file, extra))
+    from neuron_observer.checks.verdict import exit_code  # noqa: PLC0415 - after the look
+
+    code = exit_code(checked.verdict, "warning")
+    if form == "json":
+        from neuron_observer.checks.documents import document  # noqa: PLC0415 - only here
+
+        click.echo(json.dumps(document(checked, code), indent=1))
+    else:
+        from neuron_observer.checks.words import status  # noqa: PLC0415 - only here
+
+        click.echo("\n".join(status(checked)))
+    return code

@@ -34,6 +34,7 @@ from benchmarks.hosts import Interfaces, bind, bind_folder, enter_namespaces, mo
 from benchmarks.lanes import groups, periods, write_groups
 from benchmarks.measuring import TREES, Goal, Pair, compile_floor, judge, machine, within
 from neuron_observer.cli import COMMANDS
+from neuron_observer.cli.options import enough_descriptors, make_judge
 from neuron_observer.clock import ManualClock, SystemClock
 from neuron_observer.loop import Loop
 from neuron_observer.observer import HostReader, Options
@@ -85,8 +86,10 @@ def command_of(root: Path) -> list[str]:
 
 def open_loop(root: Path, clock: SystemClock | ManualClock) -> Loop:
     """A loop as the daemon makes it."""
-    options = Options(keep=True, wait_for_firmware=False)
-    return Loop(HostReader(DirectoryFs(str(root)), clock, options))
+    enough_descriptors()
+    options = Options(keep=True, wait_for_firmware=False, kernel_log=True)
+    reader = HostReader(DirectoryFs(str(root)), clock, options)
+    return Loop(reader, judge=make_judge(one_shot=False))
 
 
 def run_loop(root: Path) -> None:

@@ -34,6 +34,7 @@ from benchmarks.hosts import Interfaces, bind, bind_folder, enter_namespaces, mo
 from benchmarks.lanes import groups, periods, write_groups
 from benchmarks.measuring import TREES, Goal, Pair, compile_floor, judge, machine, within
 from neuron_observer.cli import COMMANDS
+from neuron_observer.cli.options import enough_descriptors, make_judge
 from neuron_observer.clock import ManualClock, SystemClock
 from neuron_observer.loop import Loop
 from neuron_observer.observer import HostReader, Options
@@ -62,7 +63,7 @@ def make_host(folder: Path) -> tuple[Path, list[Group], Interfaces]:
     write_tree(LISTING, root)
     bind_folder(Path("/proc"), root / "proc")
     found = groups(root)
-    files = [file for group in found for file in group.files()]
+    files = list(dict.fromkeys(file for group in found for file in group.files()))
     files = [f for f in files if (root / "sys") in f.parents and f.read_bytes().strip().isdigit()]
     busy = [file for file in files if BUSY.fullmatch(str(file))]
     quiet = sorted(set(files).difference(busy))
@@ -85,8 +86,10 @@ def command_of(root: Path) -> list[str]:
 
 def open_loop(root: Path, clock: SystemClock | ManualClock) -> Loop:
     """A loop as the daemon makes it."""
-    options = Options(keep=True, wait_for_firmware=False)
-    return Loop(HostReader(DirectoryFs(str(root)), clock, options))
+    enough_descriptors()
+    options = Options(keep=True, wait_for_firmware=False, kernel_log=True)
+    reader = HostReader(DirectoryFs(str(root)), clock, options)
+    return Loop(reader, judge=make_judge(one_shot=False))
 
 
 def run_loop(root: Path) -> None:
@@ -231,6 +234,7 @@ def main() -> int:
         return 0
     if options.folder:
         enter_namespaces(network=True)
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)  # which it listens on
         mount("tmpfs", options.folder)
         return 0 if CASES[options.case](options, options.folder) else 1
     print(machine(), flush=True)

@@ -6,10 +6,14 @@
  *   floor once LIST   open, read and close every file of LIST; print how many there were
  *   floor lanes LIST  read groups of files for ever, each group with its own period
  *
- * LIST is a file with one path a line. For `lanes` a line "@ MILLISECONDS keep|open FOLDER" begins
- * a group: names below FOLDER follow, whose descriptors are kept or which are opened, read and
- * closed relative to the folder each time.
+ * LIST is a file with one path a line. For `lanes` a line "@ PERIOD PHASE WAY FOLDER" begins a
+ * group that is read each PERIOD milliseconds, at first after PHASE; 0: at once. WAY is `keep` (descriptors stay open), `open` (opened, read and
+ * closed relative to the folder each time), `list` (folders whose names are listed) or `link`
+ * (links that are read); names below FOLDER follow. But for the kept ones, what is gone meanwhile,
+ * as processes are, is let be.
  */
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +22,8 @@
 #include <unistd.h>
 
 struct group {
-	long long period; /* nanoseconds */
-	int keep;
+	long long period, phase; /* nanoseconds */
+	char way;	  /* its first letter */
 	const char *folder;
 	size_t first, last; /* of paths */
 	long long taken;
@@ -78,10 +82,11 @@ static int parse(size_t i, int descriptor)
 	ssize_t length = pread(descriptor, buffer, sizeof buffer - 1, 0);
 	unsigned long long value, before = values[i];
 
-	if (length < 0) {
+	if (length < 0 && errno != ESRCH && errno != EINVAL) { /* process ended, link down */
 		perror(paths[i]);
 		exit(2);
 	}
+	length = length < 0 ? 0 : length;
 	buffer[length] = 0;
 	value = strtoull(buffer, NULL, 10);
 	values[i] = value;
@@ -129,21 +134,49 @@ static void once(void)
 	printf("%zu\n", count);
 }
 
+static void list(int folder, const char *name)
+{
+	int descriptor = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *names = descriptor < 0 ? NULL : fdopendir(descriptor);
+
+	if (!names)
+		return;
+	while (readdir(names))
+		;
+	closedir(names);
+}
+
+static void read_one(char way, int folder, size_t i)
+{
+	char target[4097];
+	int descriptor;
+
+	if (way == 'l') {
+		list(folder, paths[i]);
+	} else if (way == 'r') {
+		values[i] += readlinkat(folder, paths[i], target, sizeof target) > 0;
+	} else {
+		descriptor = openat(folder, paths[i], O_RDONLY | O_CLOEXEC);
+		if (descriptor < 0)
+			return;
+		parse(i, descriptor);
+		close(descriptor);
+	}
+}
+
 static void read_group(struct group *group)
 {
 	int folder;
 
-	if (group->keep) {
+	if (group->way == 'k') {
 		pass(group->first, group->last);
 		return;
 	}
-	folder = open_or_die(AT_FDCWD, group->folder);
-	for (size_t i = group->first; i < group->last; i++) {
-		int descriptor = open_or_die(folder, paths[i]);
-
-		parse(i, descriptor);
-		close(descriptor);
-	}
+	folder = open(group->folder, O_RDONLY | O_CLOEXEC);
+	if (folder < 0)
+		return;
+	for (size_t i = group->first; i < group->last; i++)
+		read_one(group->way, folder, i);
 	close(folder);
 }
 
@@ -153,23 +186,28 @@ static size_t find_groups(struct group *groups)
 
 	for (size_t i = 0; i < count; i++) {
 		char way[5], *folder;
-		long milliseconds;
+		long period, phase;
 		int folder_at;
 
 		if (paths[i][0] != '@')
 			continue;
-		if (sscanf(paths[i], "@ %ld %4s %n", &milliseconds, way, &folder_at) != 2)
+		if (sscanf(paths[i], "@ %ld %ld %4s %n", &period, &phase, way, &folder_at) != 3)
 			exit(2);
 		folder = paths[i] + folder_at;
 		if (found)
 			groups[found - 1].last = i;
-		groups[found++] = (struct group){ milliseconds * 1000000LL, !strcmp(way, "keep"),
+		/* `list` and `link` begin alike */
+		groups[found++] = (struct group){ period * 1000000LL, phase * 1000000LL,
+						  strcmp(way, "link") ? way[0] : 'r',
 						  folder, i + 1, count, -1 };
 	}
 	for (size_t g = 0; g < found; g++) {
-		int folder = open_or_die(AT_FDCWD, groups[g].folder);
+		int folder;
 
-		for (size_t i = groups[g].first; groups[g].keep && i < groups[g].last; i++)
+		if (groups[g].way != 'k')
+			continue;
+		folder = open_or_die(AT_FDCWD, groups[g].folder);
+		for (size_t i = groups[g].first; i < groups[g].last; i++)
 			descriptors[i] = open_or_die(folder, paths[i]);
 		close(folder);
 	}
@@ -187,13 +225,14 @@ static void lanes(void)
 		struct timespec until;
 
 		for (size_t g = 0; g < found; g++) {
-			long long point = elapsed / groups[g].period;
+			long long phase = groups[g].phase, period = groups[g].period;
+			long long point = elapsed < phase ? -1 : (elapsed - phase) / period;
 
 			if (point > groups[g].taken) {
 				read_group(&groups[g]);
 				groups[g].taken = point;
 			}
-			point = begin + (point + 1) * groups[g].period;
+			point = begin + phase + (point + 1) * period;
 			next = point < next ? point : next;
 		}
 		until = (struct timespec){ next / 1000000000LL, next % 1000000000LL };

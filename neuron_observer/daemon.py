@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import signal
 import sys
-from contextlib import contextmanager
-from queue import SimpleQueue
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
@@ -37,6 +37,8 @@ ALIVE_WITHIN = 30.0  # seconds since the last frame, or since the start if there
 # Seconds that a thread may keep the interpreter while another waits: at Python's 5 ms a scrape that
 # comes while the loop reads waits several times as long as it works.
 SWITCH = 0.0002
+# Seconds in which a signal is heard that another thread got: after SIGSTOP any thread may.
+_LONGEST_WAIT = 1.0
 _LAST_WAIT = 1.0  # seconds for the loop to end; a read that hangs is left behind
 _NAMES = ("/metrics", "/healthz", "/readyz")
 
@@ -103,7 +105,7 @@ class Daemon:
         self._server.start()
         self._thread.start()
         try:
-            failure = self._ended.get()
+            failure = self._end()
         finally:
             sys.setswitchinterval(before)
             self.loop.stop()
@@ -117,6 +119,11 @@ class Daemon:
     def stop(self) -> None:
         """End `run`; from any thread or signal handler."""
         self._ended.put("")
+
+    def _end(self) -> str:
+        while True:
+            with suppress(Empty):
+                return self._ended.get(timeout=_LONGEST_WAIT)
 
     def _loop(self) -> None:
         failure = "the loop ended by itself"

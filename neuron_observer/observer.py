@@ -126,6 +126,8 @@ class HostReader:
         if not (options.thorough or self.topology.checked):  # its cores may differ
             self.topology = read_topology(host, all_devices=options.all_devices)
         self.plans = plan_devices(host, self.topology, options.path_map, options.only)
+        # files of which the kernel tells when they change, by path below the root
+        self.pollable = self._find_pollable()
         blocking = bool(self.plans) and reads_can_block(self.topology.version)
         self._sysfs = SysfsCollector(host, clock, self.plans, keep=options.keep)
         self._node = NodeCollector(host, clock, self.topology, options.path_map, options.only)
@@ -190,9 +192,7 @@ class HostReader:
     def _read_firmware(self) -> list[Batch]:
         return self._firmware.poll(wait=None if self.options.wait_for_firmware else 0.0)
 
-    @property
-    def pollable(self) -> tuple[str, ...]:
-        """Files of which the kernel tells when they change, by path below the root."""
+    def _find_pollable(self) -> tuple[str, ...]:
         if not isinstance(self.host, DirectoryFs):
             return ()
         return tuple(

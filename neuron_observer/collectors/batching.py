@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from functools import cache
 from itertools import compress
 from operator import gt, ne
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -120,9 +121,12 @@ def _decoder(file: FileRead) -> _Decode:
     if len(formats) == 1 and not formats.isdisjoint(TABLES):
         return _table(file.targets)
     if len(file.targets) == 1:
-        return _scalar(file.targets[0])
+        return _scalar(file.targets[0].source.format, file.targets[0].limit)
     # a path map may read one file for several metrics
-    singles = [_table((t,)) if t.source.format in TABLES else _scalar(t) for t in file.targets]
+    singles = [
+        _table((t,)) if t.source.format in TABLES else _scalar(t.source.format, t.limit)
+        for t in file.targets
+    ]
     return lambda raw: tuple(decode(raw)[0] for decode in singles)
 
 
@@ -137,8 +141,9 @@ def _table(targets: tuple[Target, ...]) -> _Decode:
     return decode
 
 
-def _scalar(target: Target) -> _Decode:
-    parse, limit = SCALARS[target.source.format], target.limit
+@cache  # thousands of files have a few forms
+def _scalar(form: str, limit: int | None) -> _Decode:
+    parse = SCALARS[form]
 
     def decode(raw: bytes) -> tuple[Cell, ...]:
         return (_bounded(parse(raw), limit),)
@@ -167,9 +172,9 @@ class FileBatch:
         index = self.layout.rows
         self._largest = tuple(map(_largest_count, files))
         self._decoders = tuple(_decoder(file) for file in files)
-        self._rows = tuple(tuple(index[t.spec.id, t.place] for t in file.targets) for file in files)
-        self._first_row = tuple(rows[0] for rows in self._rows)
-        self._first = tuple((file.targets[0].spec.id, file.targets[0].place) for file in files)
+        rows = [tuple([index[t.spec.id, t.place] for t in file.targets]) for file in files]
+        self._first_row = tuple([some[0] for some in rows])
+        self._rows = {number: some for number, some in enumerate(rows) if len(some) > 1}
         self.limits = tuple(_size(file) for file in files)
         self._files = host.file_set(base, self.paths, self.limits, keep=keep)
         self._guard = guard
@@ -186,7 +191,12 @@ class FileBatch:
 
     def first_target(self, number: int) -> tuple[str, Place]:
         """The metric and place of the first cell that file `number` gives."""
-        return self._first[number]
+        row = self._first_row[number]
+        return next(
+            (column.metric, column.places[row - column.start])
+            for column in self.layout.columns.values()
+            if 0 <= row - column.start < len(column.places)
+        )
 
     def close(self) -> None:
         """Give the descriptors back."""
@@ -242,7 +252,7 @@ class FileBatch:
         )
 
     def _decode(self, number: int) -> tuple[int, ...]:
-        raw, rows = self._raw[number], self._rows[number]
+        raw, rows = self._raw[number], self._rows.get(number) or (self._first_row[number],)
         if isinstance(raw, OSError):
             found: tuple[Cell, ...] = (missing_for(raw),) * len(rows)
         elif len(raw) >= self.limits[number]:

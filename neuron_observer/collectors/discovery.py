@@ -117,7 +117,8 @@ def walk_all(host: HostFs, paths: Sequence[str], *, thorough: bool = True) -> li
         if trees and entries is not None and entries == first:
             trees.append(trees[0])
             continue
-        trees.append(walk(host, path, thorough=thorough))
+        tree = walk(host, path, thorough=thorough)
+        trees.append(next((one for one in trees if vars(one) == vars(tree)), tree))  # held once
         if len(trees) == 1 and entries is not None:
             names = {entry.name for entry in entries}
             shown = all(f"neuron_core{core}" in names for core in trees[0].cores)

@@ -6,19 +6,21 @@ the runtime's counters are added up when its process exits).
 
 from __future__ import annotations
 
-from operator import add
-from typing import TYPE_CHECKING
+from itertools import repeat
+from operator import add, truediv
+from typing import TYPE_CHECKING, Any
 
 from neuron_observer.catalogue.chips import LIVE_SINCE, parse_version
 from neuron_observer.derive.counters import PE_CARRY, growth
 from neuron_observer.model import Missing, Why
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from neuron_observer.derive.counters import Growth, Pair
     from neuron_observer.model import Batch, Cell, Place
 
+_MILLION = repeat(1e6)  # microseconds in a second
 _MOST_BUSY = 1.1  # read times are a little off; more than this is no utilisation
 _TOO_BUSY = Missing(Why.FAILED, "more busy time than time")
 _NOT_RUN = Missing(Why.NOT_YET, "nothing was executed in the interval")
@@ -112,6 +114,9 @@ class CoreRates:
         """Busy time over time, 0 to 1."""
         seconds = self._growth("core.time_in_use").seconds
         busy = self._increases("core.time_in_use")
+        if _all_counts(busy):
+            shares = list(_divided(map(truediv, busy, _MILLION), seconds))
+            return list(map(_share, shares)) if max(shares) > 1 else [*shares]
         return [
             n if isinstance(n, Missing) else _share(n / 1e6 / length)
             for n, length in zip(busy, seconds, strict=True)
@@ -120,6 +125,8 @@ class CoreRates:
     def _rate(self, metric: str) -> list[Cell]:
         """Increase a second of one counter."""
         increases, seconds = self._increases(metric), self._growth(metric).seconds
+        if _all_counts(increases):
+            return list(_divided(increases, seconds))
         return [
             n if isinstance(n, Missing) else n / length
             for n, length in zip(increases, seconds, strict=True)
@@ -128,6 +135,8 @@ class CoreRates:
     def _flops_per_busy_second(self) -> list[Cell]:
         """Operations over busy time; nothing where either does not move."""
         flops, busy = self._increases("core.flops"), self._increases("core.time_in_use")
+        if _all_counts(flops) and _all_counts(busy) and all(flops) and all(busy):
+            return list(_divided(flops, map(truediv, busy, _MILLION)))
         return [_quotient(n, micros) for n, micros in zip(flops, busy, strict=True)]
 
     def _matmul_share(self, core: int) -> Cell:
@@ -144,6 +153,15 @@ class CoreRates:
                 totals[name] += increase
         cycles = sum(totals.values())
         return totals["matmul"] / cycles if cycles else _NO_CYCLES
+
+
+def _all_counts(increases: list[int | Missing]) -> bool:
+    """As nearly always; then all cores are divided at once."""
+    return set(map(type, increases)) == {int}
+
+
+def _divided(numbers: Iterable[Any], by: Iterable[float]) -> Iterator[float]:
+    return map(truediv, numbers, by)
 
 
 def _share(share: float) -> Cell:

@@ -7,9 +7,9 @@ the environment that a rank starts with (torch.distributed.elastic), Slurm into 
 from __future__ import annotations
 
 import re
-from hashlib import blake2b
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
+from zlib import crc32  # hashlib costs 4 MB of memory
 
 from neuron_observer.jobs.kinds import signs
 
@@ -113,7 +113,7 @@ class Key(NamedTuple):
     def id(self) -> str:
         """Short, and the same wherever the parts are."""
         text = "\\0".join((self.launcher or "", *self.parts))
-        return f"{self.label}-{blake2b(text.encode(), digest_size=3).hexdigest()}"
+        return f"{self.label}-{crc32(text.encode()) & 0xFFFFFF:06x}"
 
 
 def key_of(holder: Holder, kind: JobKind, holders: Mapping[int, Holder]) -> Key:

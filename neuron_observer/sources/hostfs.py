@@ -11,15 +11,25 @@ import os
 import stat
 from itertools import repeat
 from operator import itemgetter
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    cast,
+    runtime_checkable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from neuron_observer.sources.aio import Reads
     from neuron_observer.sources.lines import LineSource
 
 DEFAULT_LIMIT = 4096 + 1  # a sysfs file is at most one page; one byte more tells a longer one
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+MANY = 16  # files that are worth to be read in one system call
 _REOPEN = {errno.ENODEV, errno.ENOENT, errno.ESTALE, errno.EBADF}
 
 EntryKind: TypeAlias = Literal["file", "dir", "link", "other"]
@@ -237,24 +247,36 @@ class KeptFiles:
     """
 
     def __init__(self, folder: str, names: Sequence[str], limits: Sequence[int]) -> None:
-        self._paths = [f"{folder}/{name}" for name in names]
+        self._folder = folder
+        self._names = tuple(names)
         self._limits = tuple(limits)
-        self._descriptors: list[int] = [-1] * len(self._paths)
-        self._broken = set(range(len(self._paths)))
+        self._descriptors: list[int] = [-1] * len(self._names)
+        self._open = 0
+        self._reads: Reads | None = None  # of all descriptors as they are
+        self._tried = False
 
     @property
     def kept(self) -> int:
         """Descriptors held now."""
-        return len(self._paths) - len(self._broken)
+        return self._open
 
     def read(self) -> list[Content]:
-        """One pread a file; a file that fails costs only itself."""
-        if not self._broken:
+        """One read from the beginning a file; a file that fails costs only itself."""
+        if self._open == len(self._names):
             try:
-                return list(map(os.pread, self._descriptors, self._limits, repeat(0)))
+                return self._all()
             except OSError:
                 pass  # find out below which one it was
-        return [self._one(number) for number in range(len(self._paths))]
+        return [self._one(number) for number in range(len(self._names))]
+
+    def _all(self) -> list[Content]:
+        if not self._tried and len(self._names) >= MANY:
+            from neuron_observer.sources.aio import open_reads  # noqa: PLC0415 - costs ctypes
+
+            self._reads, self._tried = open_reads(self._descriptors, self._limits), True
+        if self._reads:
+            return cast("list[Content]", self._reads.read())
+        return list(map(os.pread, self._descriptors, self._limits, repeat(0)))
 
     def _one(self, number: int) -> Content:
         was_open = self._descriptors[number] >= 0
@@ -266,8 +288,9 @@ class KeptFiles:
     def _try(self, number: int) -> Content:
         try:
             if self._descriptors[number] < 0:
-                self._descriptors[number] = open_read_only(self._paths[number])
-                self._broken.discard(number)
+                path = f"{self._folder}/{self._names[number]}"
+                self._descriptors[number] = open_read_only(path)
+                self._open += 1
             return os.pread(self._descriptors[number], self._limits[number], 0)
         except OSError as error:
             self._drop(number)
@@ -276,12 +299,15 @@ class KeptFiles:
     def _drop(self, number: int) -> None:
         if self._descriptors[number] >= 0:
             os.close(self._descriptors[number])
+            self._open -= 1
         self._descriptors[number] = -1
-        self._broken.add(number)
+        if self._reads:
+            self._reads.close()
+        self._reads, self._tried = None, False
 
     def close(self) -> None:
         """Close all descriptors."""
-        for number in range(len(self._paths)):
+        for number in range(len(self._names)):
             self._drop(number)
 
 

@@ -83,6 +83,16 @@ def get(address: Address, path: str, **headers: str) -> tuple[int, bytes]:
     return answer.status, body
 
 
+def test_it_stops_after_it_was_stopped() -> None:
+    """A signal that waits while a process is stopped goes to any thread, and is heard."""
+    for _ in range(3):
+        with daemon() as (process, _):
+            for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGCONT):
+                process.send_signal(number)
+            process.communicate(timeout=10)
+            assert process.returncode == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_serves_and_stops(number: signal.Signals) -> None:
     """Pages while it runs; on a signal it ends within 2 s, with 0, and said nothing in between."""

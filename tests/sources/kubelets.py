@@ -54,7 +54,8 @@ def _field(number: int, content: bytes) -> bytes:
 def kubelet(answers: Sequence[bytes]) -> Iterator[tuple[str, list[bytes]]]:
     """A server on the socket below a host root; yields that root and the requests that came.
 
-    The root is short, because the path of a socket has at most 107 characters. Each call takes the next answer; when there is none left it is refused.
+    The root is short, because the path of a socket has at most 107 characters. Each call takes the
+    next answer; when there is none left it is refused.
     """
     requests: list[bytes] = []
     left = list(answers)

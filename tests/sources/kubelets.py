@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import grpc
@@ -12,7 +14,6 @@ from neuron_observer.sources.kubelet import SOCKET
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 Pods = list[tuple[str, str, list[tuple[str, list[str]]]]]  # namespace, pod, (resource, ids)
 
@@ -50,10 +51,11 @@ def _field(number: int, content: bytes) -> bytes:
 
 
 @contextmanager
-def kubelet(root: Path, answers: Sequence[bytes]) -> Iterator[list[bytes]]:
-    """A server on the socket below a host root; yields the requests that came.
+def kubelet(answers: Sequence[bytes]) -> Iterator[tuple[str, list[bytes]]]:
+    """A server on the socket below a host root; yields that root and the requests that came.
 
-    Each call takes the next answer; when there is none left it is refused.
+    The root is short, because the path of a socket has at most 107 characters. Each call takes the
+    next answer; when there is none left it is refused.
     """
     requests: list[bytes] = []
     left = list(answers)
@@ -64,16 +66,17 @@ def kubelet(root: Path, answers: Sequence[bytes]) -> Iterator[list[bytes]]:
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "asked too often")
         return left.pop(0)
 
-    path = root / SOCKET
-    path.parent.mkdir(parents=True)
     server = grpc.server(ThreadPoolExecutor(1))
     method: grpc.RpcMethodHandler[bytes, bytes] = grpc.unary_unary_rpc_method_handler(answer)
     server.add_generic_rpc_handlers(
         [grpc.method_handlers_generic_handler("v1.PodResourcesLister", {"List": method})]
     )
-    server.add_insecure_port(f"unix:{path}")
-    server.start()
-    try:
-        yield requests
-    finally:
-        server.stop(0).wait(5)
+    with TemporaryDirectory(dir="/tmp") as root:
+        path = Path(root) / SOCKET
+        path.parent.mkdir(parents=True)
+        server.add_insecure_port(f"unix:{path}")
+        server.start()
+        try:
+            yield root, requests
+        finally:
+            server.stop(0).wait(5)

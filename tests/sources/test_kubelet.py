@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_it_asks_and_gives_the_answer(tmp_path: Path) -> None:
+def test_it_asks_and_gives_the_answer() -> None:
     """An empty request, as the API has it; then what the kubelet refuses is told by its word."""
-    with kubelet(tmp_path, [ANSWER]) as requests:
-        assert list_pod_resources(str(tmp_path)) == ANSWER
+    with kubelet([ANSWER]) as (root, requests):
+        assert list_pod_resources(root) == ANSWER
         with pytest.raises(OSError, match="RESOURCE_EXHAUSTED"):
-            list_pod_resources(str(tmp_path))
+            list_pod_resources(root)
     assert requests == [b"", b""]
 
 

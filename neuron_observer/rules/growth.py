@@ -121,7 +121,8 @@ class Growth:
         if not self._rate:
             if seen.read_at > self._since or self._steps:
                 return false(self._steps[0][0] + self._window if self._steps else None)
-            return scene.hole(metric, place, _TWO_READS)._replace(again=scene.now)
+            scene.view.await_read(metric, place)
+            return scene.hole(metric, place, _TWO_READS)
         end = self._since + self._window
         if scene.now < end:
             return scene.early(metric, place, self._window, end)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from neuron_observer.catalogue import METRICS
 from neuron_observer.model import NODE, Missing, Place, Why
-from neuron_observer.rules import checks, circumstances, growth, trend
+from neuron_observer.rules import checks, circumstances, growth, peers, trend
 from neuron_observer.rules import rule as r
 from neuron_observer.rules.outcome import FALSE, Hole, Outcome, every, opposite, some, unless
 from neuron_observer.rules.trust import constant
@@ -30,7 +30,7 @@ _CHECKS: dict[type, Callable[..., Check]] = {
     r.RateAbove: growth.Growth,
     r.Stuck: checks.Stuck,
     r.AbsentFor: checks.Absent,
-    r.DiffersFromPeers: checks.Peers,
+    r.DiffersFromPeers: peers.Peers,
     r.Trend: trend.Trend,
 }
 
@@ -173,9 +173,10 @@ class _OnReadings:
 
     def _spots(self, view: View) -> Iterator[Spot]:
         metrics = r.metrics_of(self._leaf)
-        others = isinstance(self._leaf, r.DiffersFromPeers)
-        for place in view.places(self._leaf.metric) if others else self._places:
-            yield self._leaf.metric, place
+        leaf = self._leaf
+        name = peers.name(leaf) if isinstance(leaf, r.DiffersFromPeers) else leaf.metric
+        for place in self._places:
+            yield name, place
             for metric in metrics[1:]:
                 for at in r.reached(METRICS[metric].scope, place):
                     yield metric, at

@@ -13,7 +13,7 @@ from neuron_observer.catalogue import METRICS
 from neuron_observer.model import NODE, Missing, Place, Why
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from neuron_observer.model import Batch, Cell, Device, Snapshot
 
@@ -52,6 +52,7 @@ class View:
         self._where: dict[Spot, tuple[_Key, int]] = {}
         self._places: dict[str, tuple[Place, ...]] = {}
         self._read: set[Spot] = set()  # held a value once
+        self._awaited: dict[_Key, set[Spot]] = {}  # to be told at the next read, also of the same
         self._began: float | None = None
         self.snapshot: Snapshot | None = None
         self.devices: dict[int, Device] = {}
@@ -69,6 +70,8 @@ class View:
             before = self._batches.get(key)
             if before is batch:
                 continue
+            if key in self._awaited and before and batch.read_at > before.read_at:
+                changed |= self._awaited.pop(key)
             if before is None or not _same_layout(before, batch):
                 moved = True
                 self._watches[key] = self._watch(batch)
@@ -133,6 +136,23 @@ class View:
     def places(self, metric: str) -> Sequence[Place]:
         """Where a metric is read."""
         return self._places.get(metric, ())
+
+    def await_read(self, metric: str, place: Place) -> None:
+        """Have a spot told as changed when it is read the next time, whatever it holds."""
+        found = self._where.get((metric, place))
+        if found:
+            self._awaited.setdefault(found[0], set()).add((metric, place))
+
+    def column(self, metric: str) -> Iterator[tuple[Place, Cell]]:
+        """All cells of a metric, each with its place."""
+        for place in self.places(metric):
+            key, row = self._where[metric, place]
+            yield place, self._batches[key].cells[row]
+
+    def chip(self, place: Place) -> str | None:
+        """The name of the chip that a place is part of."""
+        device = self.devices.get(place.device) if place.device is not None else None
+        return device.name if device else None
 
     def was_read(self, metric: str, place: Place) -> bool:
         """Whether it ever held a value."""

@@ -67,7 +67,13 @@ class Cover:
         """Take an evaluation over; when it must be looked at again for its lateness alone."""
         outcome = instance.outcome
         plainly = outcome.truth is not None and not outcome.holes
-        if not instance.placed or (plainly and instance.decided):
+        if not instance.placed:
+            return None
+        if plainly and instance.decided:
+            instance.stale_since = None
+            return None
+        told = outcome.truth, outcome.open, outcome.deaf, outcome.holes
+        if told == instance.covered:
             return None
         known = outcome.truth is not None and not instance.rests_on_hearsay()
         late = not known and not outcome.open and instance.only_stale()
@@ -78,9 +84,10 @@ class Cover:
         if late and instance.stale_since is not None:
             until = instance.stale_since + self._grace
             if now < until:
+                instance.covered = None
                 return until
         self._set(instance, known=known)
-        instance.decided = known
+        instance.decided, instance.covered = known, told
         return None
 
     def _set(self, instance: Instance, *, known: bool) -> None:

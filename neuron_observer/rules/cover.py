@@ -41,6 +41,7 @@ class Cover:
         self._open: dict[str, dict[Instance, Missing]] = {}  # by rule: cannot be had
         self._missing: dict[Instance, Missing] = {}  # required, should be there
         self._coverage: Coverage | None = None
+        self.decided: dict[int | None, int] = {}  # required signals by device, of that coverage
 
     def add(self, instance: Instance) -> None:
         """Count an instance in; it is missing until it has been looked at."""
@@ -108,6 +109,7 @@ class Cover:
     def coverage(self, serials: Mapping[int, str]) -> Coverage:
         """Decided, required, missing, not covered; the same object until something changes."""
         if self._coverage is None:
+            self.decided = self._count_decided()
             required = sum(self._required.values()) - len(self._open_required())
             missing = sorted(self._missing.items(), key=lambda item: _place_order(item[0]))
             self._coverage = Coverage(
@@ -121,8 +123,7 @@ class Cover:
             )
         return self._coverage
 
-    def decided(self) -> dict[int | None, int]:
-        """How many required signals were decided, by device."""
+    def _count_decided(self) -> dict[int | None, int]:
         left = self._required.copy()
         left.subtract(one.place.device for one in self._missing)
         left.subtract(self._open_required())

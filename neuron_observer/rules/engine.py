@@ -164,7 +164,7 @@ class Engine:
         coverage = self._cover.coverage(roster.serials)
         devices = self.scene.view.devices
         if self._folded is None or self._folded[:2] != (coverage, devices):
-            folded = health.fold(found, coverage, devices, self._cover.decided())
+            folded = health.fold(found, coverage, devices, self._cover.decided)
             self._folded = coverage, devices, folded
         return tuple(found), self._folded[2]
 

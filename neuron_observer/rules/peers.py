@@ -25,23 +25,26 @@ _NO_NUMBER = Missing(Why.FAILED, "is no number")
 
 
 class Spread(NamedTuple):
-    """Median, median absolute deviation and number of readings."""
+    """How readings are spread, as far as they are numbers."""
 
-    middle: float
-    deviation: float
-    count: int
+    count: int = 0
+    middle: float = 0.0  # median
+    deviation: float = 0.0  # median absolute deviation
+    lowest: float = 0.0
+    highest: float = 0.0
 
 
 Group: TypeAlias = "tuple[Spread, list[Place], list[Cell]]"
 
 
 def spread(cells: Iterable[Cell]) -> Spread:
-    """Of those that are numbers."""
-    values = [cell for cell in cells if isinstance(cell, (int, float))]
+    """The spread of readings."""
+    values = sorted([cell for cell in cells if isinstance(cell, (int, float))])
     if not values:
-        return Spread(0.0, 0.0, 0)
+        return Spread()
     middle = median(values)
-    return Spread(middle, median([abs(value - middle) for value in values]), len(values))
+    deviation = median([abs(value - middle) for value in values])
+    return Spread(len(values), middle, deviation, values[0], values[-1])
 
 
 def name(leaf: r.DiffersFromPeers) -> str:
@@ -75,12 +78,15 @@ class Crowds:
     def spread(self, leaf: r.DiffersFromPeers, place: Place) -> Spread:
         """Of the readings with which one is compared, itself included."""
         group = self._grouped(leaf.metric, leaf.among).get(self._group(leaf.among, place))
-        return group[0] if group else Spread(0.0, 0.0, 0)
+        return group[0] if group else Spread()
 
     def _standing_out(self, leaf: r.DiffersFromPeers) -> Iterator[Place]:
         """Where the comparison is not plainly false."""
         for group, places, cells in self._grouped(leaf.metric, leaf.among).values():
             few, limit = group.count <= leaf.peers, limit_of(leaf, group)
+            most = max(off(leaf, group.lowest, group), off(leaf, group.highest, group))
+            if not few and group.count == len(cells) and most <= limit:
+                continue
             for place, cell in zip(places, cells, strict=True):
                 if few or isinstance(cell, (Missing, str)) or off(leaf, cell, group) > limit:
                     yield place

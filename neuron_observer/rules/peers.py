@@ -60,11 +60,14 @@ class Crowds:
         self._out: dict[r.DiffersFromPeers, set[Place]] = {leaf: set() for leaf in leaves}
         self._names = {leaf: name(leaf) for leaf in self._out}
         self._metrics = {leaf.metric for leaf in self._out}
+        self._members: dict[tuple[str, r.Among], dict[object, list[Place]]] = {}
         self._groups: dict[tuple[str, r.Among], dict[object, Group]] = {}
 
     def take(self, changed: set[Spot], *, moved: bool) -> list[Spot]:
         """The comparisons to look at, by name and place; all anew when files or devices moved."""
         metrics = self._metrics if moved else {metric for metric, _ in changed} & self._metrics
+        if moved:
+            self._members.clear()
         if not metrics:
             return []
         self._groups = {key: those for key, those in self._groups.items() if key[0] not in metrics}
@@ -94,17 +97,21 @@ class Crowds:
     def _grouped(self, metric: str, among: r.Among) -> dict[object, Group]:
         found = self._groups.get((metric, among))
         if found is None:
-            by_group: dict[object, tuple[list[Place], list[Cell]]] = {}
-            for place, cell in self._view.column(metric):
-                places, cells = by_group.setdefault(self._group(among, place), ([], []))
-                places.append(place)
-                cells.append(cell)
-            found = {
-                group: (spread(cells), places, cells)
-                for group, (places, cells) in by_group.items()
-            }
+            every = self._view.cells(metric)
+            found = {}
+            for group, members in self._membership(metric, among).items():
+                cells = [every[place] for place in members]
+                found[group] = spread(cells), members, cells
             self._groups[metric, among] = found
         return found
+
+    def _membership(self, metric: str, among: r.Among) -> dict[object, list[Place]]:
+        members = self._members.get((metric, among))
+        if members is None:
+            members = self._members[metric, among] = {}
+            for place in self._view.places(metric):
+                members.setdefault(self._group(among, place), []).append(place)
+        return members
 
     def _group(self, among: r.Among, place: Place) -> object:
         return self._view.chip(place) if among == "chip" else place.device

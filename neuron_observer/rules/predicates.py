@@ -156,6 +156,7 @@ class _OnReadings:
         self._place = place
         self._checks: dict[Place, Check] = {}
         self._places: tuple[Place, ...] = ()
+        self._only: Check | None = None  # where there is but one place
         self._constant: Missing | None = None
         nowhere = Hole(leaf.metric, place, _ELSEWHERE)
         self._nowhere = Outcome(None, holes=(nowhere,), open=True)
@@ -166,6 +167,7 @@ class _OnReadings:
         for place in self._places:
             if place not in self._checks:
                 self._checks[place] = make(leaf)
+        self._only = self._checks[self._places[0]] if len(self._places) == 1 else None
         device = view.devices.get(self._place.device) if self._place.device is not None else None
         always = constant(leaf.metric, device.name if device else None)
         self._constant = Missing(Why.UNSUPPORTED, always) if always else None
@@ -195,8 +197,8 @@ class _OnReadings:
         places = self._places
         if self._constant is not None:
             return scene.hole(self._leaf.metric, self._place, self._constant)
-        if len(places) == 1:
-            return self._checks[places[0]].evaluate(scene, places[0])
+        if self._only is not None:
+            return self._only.evaluate(scene, places[0])
         if not places:
             return self._nowhere
         return some([self._checks[at].evaluate(scene, at) for at in places])

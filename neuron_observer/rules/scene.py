@@ -41,6 +41,11 @@ class Scene:
         self.before_watched: dict[tuple[str, Place], Sight] = {}  # edges, not 0 at first sight
         self.keys: dict[int, str] = {}  # of devices, by index
 
+    @property
+    def driver(self) -> str | None:
+        """The version of the driver."""
+        return self.view.snapshot.driver.version if self.view.snapshot else None
+
     def key(self, place: Place) -> str:
         """The key of the device that a place is part of; empty without one."""
         return self.keys.get(place.device, "") if place.device is not None else ""

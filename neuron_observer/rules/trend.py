@@ -82,6 +82,8 @@ class Trend:
         self._keep(scene, place, Value(seen.cell, seen.read_at))
         again = self._kept[-1].read_time + self._pause
         again = max(again, scene.now + 0.001)
+        if len(self._kept) + 1 < _FEWEST:
+            return scene.early(leaf.metric, place, leaf.window, again)
         if self._is_flat(seen.read_at, seen.cell):
             return false(again)
         values = [*self._kept, Value(seen.cell, seen.read_at)]

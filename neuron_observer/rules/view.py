@@ -13,7 +13,7 @@ from neuron_observer.catalogue import METRICS
 from neuron_observer.model import NODE, Missing, Place, Why
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from neuron_observer.model import Batch, Cell, Device, Snapshot
 
@@ -151,11 +151,14 @@ class View:
         if found:
             self._awaited.setdefault(found[0], set()).add((metric, place))
 
-    def column(self, metric: str) -> Iterator[tuple[Place, Cell]]:
-        """All cells of a metric, each with its place."""
-        for place in self.places(metric):
-            key, row = self._where[metric, place]
-            yield place, self._batches[key].cells[row]
+    def cells(self, metric: str) -> dict[Place, Cell]:
+        """All cells of a metric by place; of several batches that have it the first counts."""
+        found: dict[Place, Cell] = {}
+        for batch in reversed(self._batches.values()):
+            if column := batch.layout.columns.get(metric):
+                start = column.start
+                found.update(zip(column.places, batch.cells[start : start + len(column.places)]))
+        return found
 
     def chip(self, place: Place) -> str | None:
         """The name of the chip that a place is part of."""

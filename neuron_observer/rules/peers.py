@@ -27,7 +27,7 @@ _NO_NUMBER = Missing(Why.FAILED, "is no number")
 class Spread(NamedTuple):
     """How readings are spread, as far as they are numbers."""
 
-    count: int = 0
+    size: int = 0
     middle: float = 0.0  # median
     deviation: float = 0.0  # median absolute deviation
     lowest: float = 0.0
@@ -86,9 +86,9 @@ class Crowds:
     def _standing_out(self, leaf: r.DiffersFromPeers) -> Iterator[Place]:
         """Where the comparison is not plainly false."""
         for group, places, cells in self._grouped(leaf.metric, leaf.among).values():
-            few, limit = group.count <= leaf.peers, limit_of(leaf, group)
+            few, limit = group.size <= leaf.peers, limit_of(leaf, group)
             most = max(off(leaf, group.lowest, group), off(leaf, group.highest, group))
-            if not few and group.count == len(cells) and most <= limit:
+            if not few and group.size == len(cells) and most <= limit:
                 continue
             for place, cell in zip(places, cells, strict=True):
                 if few or isinstance(cell, (Missing, str)) or off(leaf, cell, group) > limit:
@@ -143,10 +143,10 @@ class Peers:
             reason = seen.cell if isinstance(seen.cell, Missing) else _NO_NUMBER
             return scene.hole(leaf.metric, place, reason)
         group = scene.crowds.spread(leaf, place)
-        if group.count <= leaf.peers:
+        if group.size <= leaf.peers:
             reason = Missing(Why.UNSUPPORTED, f"fewer than {leaf.peers} peers")
             return scene.hole(leaf.metric, place, reason)
         if off(leaf, seen.cell, group) <= limit_of(leaf, group):
             return FALSE
         middle = group.middle
-        return scene.shown(leaf.metric, place, seen, middle, than=middle, count=group.count - 1)
+        return scene.shown(leaf.metric, place, seen, middle, than=middle, count=group.size - 1)

@@ -171,9 +171,9 @@ class _OnReadings:
         device = view.devices.get(self._place.device) if self._place.device is not None else None
         always = constant(leaf.metric, device.name if device else None)
         self._constant = Missing(Why.UNSUPPORTED, always) if always else None
-        return list(self._spots(view))
+        return list(self._spots())
 
-    def _spots(self, view: View) -> Iterator[Spot]:
+    def _spots(self) -> Iterator[Spot]:
         metrics = r.metrics_of(self._leaf)
         leaf = self._leaf
         name = peers.name(leaf) if isinstance(leaf, r.DiffersFromPeers) else leaf.metric

@@ -156,8 +156,8 @@ class View:
         found: dict[Place, Cell] = {}
         for batch in reversed(self._batches.values()):
             if column := batch.layout.columns.get(metric):
-                start = column.start
-                found.update(zip(column.places, batch.cells[start : start + len(column.places)]))
+                cells = batch.cells[column.start : column.start + len(column.places)]
+                found.update(zip(column.places, cells, strict=True))
         return found
 
     def chip(self, place: Place) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import median
 from typing import TYPE_CHECKING
 
 from neuron_observer.catalogue import METRICS
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from neuron_observer.model import Place
     from neuron_observer.rules.scene import Scene
 
-PER_DEVIATION = 1.4826  # robust deviations a median absolute deviation, of normal noise
 _NO_NUMBER = Missing(Why.FAILED, "is no number")
 
 
@@ -155,46 +153,3 @@ def _witnessed(shown: Outcome) -> Outcome:
         return shown
     sights = tuple(sight._replace(trust="hardware") for sight in shown.sights)
     return shown._replace(sights=sights, hard=True)
-
-
-class Peers:
-    """`differs_from_peers`: off the median of the same readings of the same chips."""
-
-    def __init__(self, leaf: r.DiffersFromPeers) -> None:
-        self._leaf = leaf
-
-    def evaluate(self, scene: Scene, place: Place) -> Outcome:
-        """How far it is off, against the spread and against the least that matters."""
-        leaf = self._leaf
-        seen = scene.view.see(leaf.metric, place)
-        if isinstance(seen.cell, (Missing, str)):
-            reason = seen.cell if isinstance(seen.cell, Missing) else _NO_NUMBER
-            return scene.hole(leaf.metric, place, reason)
-        middle, spread, count = self._spread(scene, place)
-        if count <= leaf.peers:
-            reason = Missing(Why.UNSUPPORTED, f"fewer than {leaf.peers} peers")
-            return scene.hole(leaf.metric, place, reason)
-        off = seen.cell - middle
-        off = {"high": off, "low": -off, "both": abs(off)}[leaf.side]
-        least = max(leaf.least, leaf.least_share * abs(middle))
-        if off <= max(leaf.by * PER_DEVIATION * spread, least):
-            return FALSE
-        return scene.shown(leaf.metric, place, seen, middle, than=middle, count=count - 1)
-
-    def _spread(self, scene: Scene, place: Place) -> tuple[float, float, int]:
-        """Median, median absolute deviation and number, this one included; once an instant."""
-        leaf = self._leaf
-        group = scene.chip(place) if leaf.among == "chip" else place.device
-        key = (leaf.metric, group)
-        found = scene.peers.get(key)
-        if found is None:
-            cells = [
-                scene.view.see(leaf.metric, at).cell
-                for at in scene.view.places(leaf.metric)
-                if (scene.chip(at) if leaf.among == "chip" else at.device) == group
-            ]
-            values = [cell for cell in cells if isinstance(cell, (int, float))]
-            middle = median(values) if values else 0.0
-            spread = median([abs(v - middle) for v in values]) if values else 0.0
-            found = scene.peers[key] = (middle, spread, len(values))
-        return found

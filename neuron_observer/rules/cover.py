@@ -41,6 +41,7 @@ class Cover:
         self._open: dict[str, dict[Instance, Missing]] = {}  # by rule: cannot be had
         self._missing: dict[Instance, Missing] = {}  # required, should be there
         self._coverage: Coverage | None = None
+        self.decided: dict[int | None, int] = {}  # required signals by device, of that coverage
 
     def add(self, instance: Instance) -> None:
         """Count an instance in; it is missing until it has been looked at."""
@@ -67,7 +68,13 @@ class Cover:
         """Take an evaluation over; when it must be looked at again for its lateness alone."""
         outcome = instance.outcome
         plainly = outcome.truth is not None and not outcome.holes
-        if not instance.placed or (plainly and instance.decided):
+        if not instance.placed:
+            return None
+        if plainly and instance.decided:
+            instance.stale_since = None
+            return None
+        told = outcome.truth, outcome.open, outcome.deaf, outcome.holes
+        if told == instance.covered:
             return None
         known = outcome.truth is not None and not instance.rests_on_hearsay()
         late = not known and not outcome.open and instance.only_stale()
@@ -78,9 +85,10 @@ class Cover:
         if late and instance.stale_since is not None:
             until = instance.stale_since + self._grace
             if now < until:
+                instance.covered = None
                 return until
         self._set(instance, known=known)
-        instance.decided = known
+        instance.decided, instance.covered = known, told
         return None
 
     def _set(self, instance: Instance, *, known: bool) -> None:
@@ -101,6 +109,7 @@ class Cover:
     def coverage(self, serials: Mapping[int, str]) -> Coverage:
         """Decided, required, missing, not covered; the same object until something changes."""
         if self._coverage is None:
+            self.decided = self._count_decided()
             required = sum(self._required.values()) - len(self._open_required())
             missing = sorted(self._missing.items(), key=lambda item: _place_order(item[0]))
             self._coverage = Coverage(
@@ -114,8 +123,7 @@ class Cover:
             )
         return self._coverage
 
-    def decided(self) -> dict[int | None, int]:
-        """How many required signals were decided, by device."""
+    def _count_decided(self) -> dict[int | None, int]:
         left = self._required.copy()
         left.subtract(one.place.device for one in self._missing)
         left.subtract(self._open_required())

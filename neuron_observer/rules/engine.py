@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from itertools import count
+from itertools import chain, count
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from neuron_observer.rules.cover import GRACE, Cover
 from neuron_observer.rules.explain import explain
 from neuron_observer.rules.memory import Memory
 from neuron_observer.rules.occurrences import Occurrences
+from neuron_observer.rules.peers import Crowds
 from neuron_observer.rules.roster import Roster
 from neuron_observer.rules.scene import Scene
 from neuron_observer.rules.trust import is_level
@@ -56,7 +57,9 @@ class Engine:
         memory = memory or Memory()
         view = View(_ALWAYS.union(*(r.inputs(rule) for rule in rules)))
         names = frozenset[str]().union(*(r.events(rule) for rule in rules))
-        self.scene = Scene(view, Occurrences(names))
+        compared = [leaf for rule in rules for leaf in r.every_leaf(rule)]
+        crowds = Crowds([leaf for leaf in compared if isinstance(leaf, r.DiffersFromPeers)], view)
+        self.scene = Scene(view, Occurrences(names), crowds)
         self.scene.stored = memory.counters
         self.scene.counters.update(memory.counters)
         self.scene.baselines.update(memory.baselines)
@@ -68,7 +71,10 @@ class Engine:
         self._gaps: deque[float] = deque(maxlen=8)
         self._watching_since: float | None = None
         self._capped = False
-        self._quiet: tuple[Coverage, Mapping[int, Device], Health] | None = None
+        self._before_watched: Finding | None = None
+        self._sights_told = 0
+        # None once a finding came, went or changed.
+        self._folded: tuple[Coverage, Mapping[int, Device], Health] | None = None
         self.evaluated = 0  # instances, at the last snapshot
 
     def __call__(
@@ -84,13 +90,13 @@ class Engine:
             version = parse_version(snapshot.driver.version)
             self._capped = not (self._trust_untested or is_checked(version))
             dirty.update(roster.arrange(snapshot.devices))
+            self._folded = None
             while roster.dropped:
                 self._findings.pop(roster.dropped.pop(), None)
-        for spot in changed:
+        for spot in chain(changed, scene.crowds.take(changed, moved=moved)):
             dirty.update(roster.readers.get(spot, ()))
         dirty |= roster.told(scene.occurrences.take(snapshot, scene.view.devices))
         dirty.update(self._woken(snapshot.monotonic))
-        scene.peers.clear()
         self.evaluated = len(dirty)
         for instance in dirty:
             self._evaluate(instance, snapshot.at)
@@ -124,17 +130,23 @@ class Engine:
     def _evaluate(self, instance: Instance, wall: float) -> None:
         scene, roster = self.scene, self._roster
         before = instance.evaluate(scene, wall)
-        roster.changed(instance, before, wall)
+        if before is not None or instance.life is not None:
+            roster.changed(instance, before, wall)
+            self._note(instance)
         grace = self._cover.update(instance, scene.now)
-        if instance.life is not None:
-            self._findings[instance.rule.id, instance.place] = self._finding(instance)
-        elif before is not None:
-            self._findings.pop((instance.rule.id, instance.place), None)
         at = instance.next_look(scene.now)
         if grace is not None:
             at = grace if at is None else min(at, grace)
         if at is not None and (instance.scheduled is None or at < instance.scheduled):
             self._wake(instance, at)
+
+    def _note(self, instance: Instance) -> None:
+        id_ = instance.rule.id, instance.place
+        self._folded = None
+        if instance.life is None:
+            self._findings.pop(id_, None)
+        else:
+            self._findings[id_] = self._finding(instance)
 
     def _finding(self, instance: Instance) -> Finding:
         return words.finding(instance, self.scene, self._roster.serials, capped=self._capped)
@@ -146,17 +158,25 @@ class Engine:
         for id_, finding in self._findings.items():
             shows = roster.instances[id_].outcome.truth and finding.state is not State.RESOLVED
             found.append(finding._replace(last_seen=wall) if shows else finding)
-        since = self._watching_since or wall
-        told = words.before_watched(self.scene.before_watched.values(), self.scene, since)
+        told = self._told_before_watched(wall)
         found += [told] if told else []
         found.sort(key=words.order)
         coverage = self._cover.coverage(roster.serials)
         devices = self.scene.view.devices
-        if found or self._quiet is None or self._quiet[:2] != (coverage, devices):
-            folded = health.fold(found, coverage, devices, self._cover.decided())
-            self._quiet = None if found else (coverage, devices, folded)
-            return tuple(found), folded
-        return (), self._quiet[2]
+        if self._folded is None or self._folded[:2] != (coverage, devices):
+            folded = health.fold(found, coverage, devices, self._cover.decided)
+            self._folded = coverage, devices, folded
+        return tuple(found), self._folded[2]
+
+    def _told_before_watched(self, wall: float) -> Finding | None:
+        """Made anew only when there is more to tell."""
+        sights = self.scene.before_watched
+        if len(sights) != self._sights_told:
+            self._sights_told = len(sights)
+            since = self._watching_since or wall
+            self._before_watched = words.before_watched(sights.values(), self.scene, since)
+            self._folded = None
+        return self._before_watched
 
     def memory(self) -> Memory:
         """What a later run must know."""
@@ -174,6 +194,7 @@ class Engine:
         for id_, instance in self._roster.instances.items():
             if instance.place.device == device:
                 instance.forget()
+                self._folded = None
                 self._findings.pop(id_, None)
                 self._wake(instance, scene.now)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from neuron_observer.model import Missing, Why
 from neuron_observer.rules import rule as r
-from neuron_observer.rules.outcome import Outcome, false
+from neuron_observer.rules.outcome import FALSE, Outcome, false
 from neuron_observer.rules.trust import not_live
 
 if TYPE_CHECKING:
@@ -36,10 +36,15 @@ class Growth:
         self._before: int | None = None  # the value before the latest step
         self._since = 0.0  # of the first read
         self._on = False
+        self._driver: str | None = None  # whose counters were looked at last
+        self._rests = False  # false, and so until the counter moves
 
     def evaluate(self, scene: Scene, place: Place) -> Outcome:
         """What it grew by in the window, against the limit."""
         seen = scene.view.see(self._leaf.metric, place)
+        if self._rests and seen.cell == self._last and scene.driver == self._driver:
+            return FALSE
+        self._rests = False
         if isinstance(seen.cell, int):
             self._note(scene, place, seen, seen.cell)
         self._forget(scene.now)
@@ -48,8 +53,8 @@ class Growth:
             return self._shown(scene, place, seen)
         if isinstance(seen.cell, Missing):
             return scene.hole(self._leaf.metric, place, seen.cell)
-        driver = scene.view.snapshot.driver.version if scene.view.snapshot else None
-        reason = not_live(self._leaf.metric, driver)
+        self._driver = scene.driver
+        reason = not_live(self._leaf.metric, self._driver)
         if reason:
             return scene.hole(self._leaf.metric, place, Missing(Why.UNSUPPORTED, reason))
         return self._watched(scene, place, seen)
@@ -120,8 +125,10 @@ class Growth:
         metric = self._leaf.metric
         if not self._rate:
             if seen.read_at > self._since or self._steps:
+                self._rests = not self._steps
                 return false(self._steps[0][0] + self._window if self._steps else None)
-            return scene.hole(metric, place, _TWO_READS)._replace(again=scene.now)
+            scene.view.await_read(metric, place)
+            return scene.hole(metric, place, _TWO_READS)
         end = self._since + self._window
         if scene.now < end:
             return scene.early(metric, place, self._window, end)

@@ -55,6 +55,7 @@ class Instance:
         self.scheduled: float | None = None
         self.stale_since: float | None = None
         self.decided = False  # as the coverage has it
+        self.covered: object = None  # what of the outcome the coverage was told
         self._hard_at: float | None = None
         self._witness: _Witness | None = None
         self._witnesses: tuple[Place, ...] = ()

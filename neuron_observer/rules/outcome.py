@@ -70,8 +70,9 @@ def every(parts: Iterable[Outcome]) -> Outcome:
     """Kleene's and: false if one is, else unknown if one is."""
     found = tuple(parts)
     again = _earliest(found)
-    if any(part.truth is False for part in found):
-        return false(again)
+    for part in found:  # as nearly always, so without a generator
+        if part.truth is False:
+            return false(again)
     unknown = [part for part in found if part.truth is None]
     if unknown:
         return Outcome(
@@ -93,6 +94,8 @@ def every(parts: Iterable[Outcome]) -> Outcome:
 def some(parts: Iterable[Outcome]) -> Outcome:
     """Kleene's or over what can be had: true if one is, false if all are."""
     found = tuple(parts)
+    if found and all(map(FALSE.__eq__, found)):  # as nearly always
+        return FALSE
     again = _earliest(found)
     true = [part for part in found if part.truth]
     if true:
@@ -133,4 +136,8 @@ def _by_trust(part: Outcome) -> bool:
 
 
 def _earliest(parts: Iterable[Outcome]) -> float | None:
-    return min((part.again for part in parts if part.again is not None), default=None)
+    earliest: float | None = None
+    for part in parts:
+        if part.again is not None and (earliest is None or part.again < earliest):
+            earliest = part.again
+    return earliest

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from neuron_observer.catalogue import METRICS
 from neuron_observer.model import NODE, Missing, Place, Why
-from neuron_observer.rules import checks, circumstances, growth, trend
+from neuron_observer.rules import checks, circumstances, growth, peers, trend
 from neuron_observer.rules import rule as r
 from neuron_observer.rules.outcome import FALSE, Hole, Outcome, every, opposite, some, unless
 from neuron_observer.rules.trust import constant
@@ -30,7 +30,7 @@ _CHECKS: dict[type, Callable[..., Check]] = {
     r.RateAbove: growth.Growth,
     r.Stuck: checks.Stuck,
     r.AbsentFor: checks.Absent,
-    r.DiffersFromPeers: checks.Peers,
+    r.DiffersFromPeers: peers.Peers,
     r.Trend: trend.Trend,
 }
 
@@ -156,6 +156,7 @@ class _OnReadings:
         self._place = place
         self._checks: dict[Place, Check] = {}
         self._places: tuple[Place, ...] = ()
+        self._only: Check | None = None  # where there is but one place
         self._constant: Missing | None = None
         nowhere = Hole(leaf.metric, place, _ELSEWHERE)
         self._nowhere = Outcome(None, holes=(nowhere,), open=True)
@@ -166,16 +167,18 @@ class _OnReadings:
         for place in self._places:
             if place not in self._checks:
                 self._checks[place] = make(leaf)
+        self._only = self._checks[self._places[0]] if len(self._places) == 1 else None
         device = view.devices.get(self._place.device) if self._place.device is not None else None
         always = constant(leaf.metric, device.name if device else None)
         self._constant = Missing(Why.UNSUPPORTED, always) if always else None
-        return list(self._spots(view))
+        return list(self._spots())
 
-    def _spots(self, view: View) -> Iterator[Spot]:
+    def _spots(self) -> Iterator[Spot]:
         metrics = r.metrics_of(self._leaf)
-        others = isinstance(self._leaf, r.DiffersFromPeers)
-        for place in view.places(self._leaf.metric) if others else self._places:
-            yield self._leaf.metric, place
+        leaf = self._leaf
+        name = peers.name(leaf) if isinstance(leaf, r.DiffersFromPeers) else leaf.metric
+        for place in self._places:
+            yield name, place
             for metric in metrics[1:]:
                 for at in r.reached(METRICS[metric].scope, place):
                     yield metric, at
@@ -194,8 +197,8 @@ class _OnReadings:
         places = self._places
         if self._constant is not None:
             return scene.hole(self._leaf.metric, self._place, self._constant)
-        if len(places) == 1:
-            return self._checks[places[0]].evaluate(scene, places[0])
+        if self._only is not None:
+            return self._only.evaluate(scene, places[0])
         if not places:
             return self._nowhere
         return some([self._checks[at].evaluate(scene, at) for at in places])

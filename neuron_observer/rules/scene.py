@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.model import Place, Scalar, Value
     from neuron_observer.rules.occurrences import Occurrences
+    from neuron_observer.rules.peers import Crowds
     from neuron_observer.rules.view import Seen, View
 
 
@@ -27,9 +28,10 @@ class History(Protocol):
 class Scene:
     """One instant, as the predicates see it."""
 
-    def __init__(self, view: View, occurrences: Occurrences) -> None:
+    def __init__(self, view: View, occurrences: Occurrences, crowds: Crowds) -> None:
         self.view = view
         self.occurrences = occurrences
+        self.crowds = crowds
         self.history: History | None = None
         self.now = 0.0  # monotonic
         self.unwatched = 0.0  # seconds in which nobody read, since the beginning
@@ -37,8 +39,12 @@ class Scene:
         self.stored: Mapping[tuple[str, str, Place], int] = {}  # counters of an earlier run
         self.counters: dict[tuple[str, str, Place], int] = {}  # as read last, of chips by key
         self.before_watched: dict[tuple[str, Place], Sight] = {}  # edges, not 0 at first sight
-        self.peers: dict[object, tuple[float, float, int]] = {}  # of this instant
         self.keys: dict[int, str] = {}  # of devices, by index
+
+    @property
+    def driver(self) -> str | None:
+        """The version of the driver."""
+        return self.view.snapshot.driver.version if self.view.snapshot else None
 
     def key(self, place: Place) -> str:
         """The key of the device that a place is part of; empty without one."""
@@ -46,8 +52,7 @@ class Scene:
 
     def chip(self, place: Place) -> str | None:
         """The name of the chip that a place is part of."""
-        device = self.view.devices.get(place.device) if place.device is not None else None
-        return device.name if device else None
+        return self.view.chip(place)
 
     def baseline(self, metric: str, place: Place) -> int:
         """What a count stood at when the device was declared healthy."""

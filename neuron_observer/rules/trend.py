@@ -12,9 +12,9 @@ from neuron_observer.model import Missing, Value
 from neuron_observer.rules.outcome import Outcome, false
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from neuron_observer.model import Place
+    from neuron_observer.model import Place, Scalar
     from neuron_observer.rules import rule as r
     from neuron_observer.rules.scene import Scene
 
@@ -78,6 +78,9 @@ class Trend:
         self._pause = leaf.window / POINTS
         self._kept: deque[Value] = deque(maxlen=POINTS + 2)
         self._begun = False
+        self._counts = METRICS[leaf.metric].kind is Kind.COUNTER
+        self._points: list[tuple[float, int | float]] = []  # those kept, as far as they are numbers
+        self._steep: tuple[int, int] | None = None  # of their slopes: past the limit, and all
 
     def evaluate(self, scene: Scene, place: Place) -> Outcome:
         """The slope and the number of moves, against the limits."""
@@ -88,9 +91,12 @@ class Trend:
         self._keep(scene, place, Value(seen.cell, seen.read_at))
         again = self._kept[-1].read_time + self._pause
         again = max(again, scene.now + 0.001)
-        counts = METRICS[leaf.metric].kind is Kind.COUNTER
+        if len(self._kept) + 1 < _FEWEST:
+            return scene.early(leaf.metric, place, leaf.window, again)
+        if self._is_flat(seen.read_at, seen.cell):
+            return false(again)
         values = [*self._kept, Value(seen.cell, seen.read_at)]
-        found = slope(values, leaf.window, counts=counts, least=leaf.than / leaf.per)
+        found = slope(values, leaf.window, counts=self._counts, least=leaf.than / leaf.per)
         if found is None:
             return scene.early(leaf.metric, place, leaf.window, again)
         climbs = found.per_second * leaf.per
@@ -102,6 +108,29 @@ class Trend:
             leaf.metric, place, seen, rate=climbs, than=leaf.than, count=rises, seconds=leaf.window
         )
         return outcome._replace(again=again)
+
+    def _is_flat(self, at: float, value: Scalar) -> bool:
+        """Whether so few slopes are past the limit that the median is not: cheap, and often so."""
+        if self._counts or isinstance(value, str):
+            return False
+        if self._steep is None:
+            self._points = [
+                (v.read_time, v.value) for v in self._kept if isinstance(v.value, (int, float))
+            ]
+            pairs = combinations(self._points, 2)
+            self._steep = self._count((y2 - y1) / (x2 - x1) for (x1, y1), (x2, y2) in pairs)
+        points = self._points
+        if len(points) + 1 < _FEWEST or at - points[0][0] < _COVERED * self._leaf.window:
+            return False
+        steep, slopes = self._count((value - y) / (at - x) for x, y in points if at > x)
+        return 2 * (steep + self._steep[0]) < slopes + self._steep[1]
+
+    def _count(self, slopes: Iterable[float]) -> tuple[int, int]:
+        """How many are past the limit, and how many there are."""
+        than, per = self._leaf.than, self._leaf.per
+        climbs = [one * per for one in slopes]
+        steep = [one for one in climbs if (one > than if than >= 0 else one < than)]
+        return len(steep), len(climbs)
 
     def _keep(self, scene: Scene, place: Place, value: Value) -> None:
         if not self._begun and scene.history is not None:
@@ -115,5 +144,7 @@ class Trend:
         begin = value.read_time - self._leaf.window
         while self._kept and self._kept[0].read_time < begin:
             self._kept.popleft()
+            self._steep = None
         if not self._kept or value.read_time >= self._kept[-1].read_time + self._pause:
             self._kept.append(value)
+            self._steep = None

@@ -13,7 +13,7 @@ from neuron_observer.catalogue import METRICS
 from neuron_observer.model import NODE, Missing, Place, Why
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from neuron_observer.model import Batch, Cell, Device, Snapshot
 
@@ -35,11 +35,39 @@ class Seen(NamedTuple):
     source: str = ""
 
 
-class _Watch(NamedTuple):
-    """The rows of a batch that rules read."""
+class _Watch:
+    """The rows of a batch that rules read, and what they held last."""
 
-    pick: Callable[[list[Cell]], tuple[Cell, ...]]
-    spots: tuple[Spot, ...]
+    def __init__(self, batch: Batch, metrics: Collection[str]) -> None:
+        self.spots: list[Spot] = []
+        self._rows: dict[int, int] = {}  # row of the batch → its number here
+        for metric, column in batch.layout.columns.items():
+            if metric in metrics:
+                for row, place in enumerate(column.places, column.start):
+                    self._rows[row] = len(self.spots)
+                    self.spots.append((metric, place))
+        self._pick = _picker(tuple(self._rows))
+        self._held = self._pick(batch.cells)
+
+    def take(self, batch: Batch) -> Iterable[Spot]:
+        """The spots that differ. `changed` tells most of them; whether it tells all is checked."""
+        before, now = self._held, self._pick(batch.cells)
+        if before == now:
+            return ()
+        self._held = now
+        told = [self._rows[row] for row in batch.changed if row in self._rows]
+        patched = list(before)
+        for number in told:
+            patched[number] = now[number]
+        if patched == list(now):
+            return [self.spots[number] for number in told if before[number] != now[number]]
+        return compress(self.spots, map(ne, before, now))
+
+
+def _picker(rows: tuple[int, ...]) -> Callable[[list[Cell]], tuple[Cell, ...]]:
+    if len(rows) > 1:
+        return itemgetter(*rows)
+    return lambda cells: tuple([cells[row] for row in rows])
 
 
 class View:
@@ -48,10 +76,11 @@ class View:
     def __init__(self, metrics: Collection[str]) -> None:
         self._metrics = frozenset(metrics)
         self._batches: dict[_Key, Batch] = {}
-        self._watches: dict[_Key, _Watch | None] = {}
+        self._watches: dict[_Key, _Watch] = {}
         self._where: dict[Spot, tuple[_Key, int]] = {}
         self._places: dict[str, tuple[Place, ...]] = {}
         self._read: set[Spot] = set()  # held a value once
+        self._awaited: dict[_Key, set[Spot]] = {}  # to be told at the next read, also of the same
         self._began: float | None = None
         self.snapshot: Snapshot | None = None
         self.devices: dict[int, Device] = {}
@@ -69,14 +98,14 @@ class View:
             before = self._batches.get(key)
             if before is batch:
                 continue
+            if key in self._awaited and before and batch.read_at > before.read_at:
+                changed |= self._awaited.pop(key)
             if before is None or not _same_layout(before, batch):
                 moved = True
-                self._watches[key] = self._watch(batch)
-                changed.update(self._spots(key))
-            elif watch := self._watches[key]:
-                earlier, now = watch.pick(before.cells), watch.pick(batch.cells)
-                if earlier != now:
-                    changed.update(compress(watch.spots, map(ne, earlier, now)))
+                self._watches[key] = _Watch(batch, self._metrics)
+                changed.update(self._watches[key].spots)
+            elif before.cells is not batch.cells:
+                changed.update(self._watches[key].take(batch))
         moved |= not self._batches.keys() <= batches.keys()
         self._batches = batches
         if moved:
@@ -93,31 +122,13 @@ class View:
         self.devices = {device.index: device for device in snapshot.devices}
         return before is None or before.devices != snapshot.devices
 
-    def _spots(self, key: _Key) -> tuple[Spot, ...]:
-        watch = self._watches[key]
-        return watch.spots if watch else ()
-
-    def _watch(self, batch: Batch) -> _Watch | None:
-        rows: list[int] = []
-        spots: list[Spot] = []
-        for metric, column in batch.layout.columns.items():
-            if metric in self._metrics:
-                rows += range(column.start, column.start + len(column.places))
-                spots += [(metric, place) for place in column.places]
-        if not rows:
-            return None
-        if len(rows) == 1:
-            only = rows[0]
-            return _Watch(lambda cells: (cells[only],), tuple(spots))
-        return _Watch(itemgetter(*rows), tuple(spots))
-
     def _index(self) -> None:
         """Where each metric stands; of several batches that have it the first counts."""
         self._watches = {key: self._watches[key] for key in self._batches}
         self._where = {}
         places: dict[str, list[Place]] = {}
         for key, batch in self._batches.items():
-            for metric, place in self._spots(key):
+            for metric, place in self._watches[key].spots:
                 if (metric, place) not in self._where:
                     self._where[metric, place] = (key, batch.layout.rows[metric, place])
                     places.setdefault(metric, []).append(place)
@@ -133,6 +144,26 @@ class View:
     def places(self, metric: str) -> Sequence[Place]:
         """Where a metric is read."""
         return self._places.get(metric, ())
+
+    def await_read(self, metric: str, place: Place) -> None:
+        """Have a spot told as changed when it is read the next time, whatever it holds."""
+        found = self._where.get((metric, place))
+        if found:
+            self._awaited.setdefault(found[0], set()).add((metric, place))
+
+    def cells(self, metric: str) -> dict[Place, Cell]:
+        """All cells of a metric by place; of several batches that have it the first counts."""
+        found: dict[Place, Cell] = {}
+        for batch in reversed(self._batches.values()):
+            if column := batch.layout.columns.get(metric):
+                cells = batch.cells[column.start : column.start + len(column.places)]
+                found.update(zip(column.places, cells, strict=True))
+        return found
+
+    def chip(self, place: Place) -> str | None:
+        """The name of the chip that a place is part of."""
+        device = self.devices.get(place.device) if place.device is not None else None
+        return device.name if device else None
 
     def was_read(self, metric: str, place: Place) -> bool:
         """Whether it ever held a value."""

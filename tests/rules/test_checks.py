@@ -400,3 +400,27 @@ def test_unknown_in_between_restarts_what_must_last() -> None:
     ]
     assert State.FIRING not in {state for states in told for state in states}
     assert told[-1] == [State.PENDING]
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(0, 99), min_size=9, max_size=20), st.integers(-9, 9))
+def test_a_trend_that_is_told_without_its_median_is_none(noise: list[int], than: int) -> None:
+    """The shortcut says what the median says."""
+    leaf = r.Trend(POWER, than=float(than), window=10.0, per=1.0, rises=1)
+    told = seen(leaf, *(snapshot(float(n), {POWER: float(v)}) for n, v in enumerate(noise)))[-1]
+    kept = [Value(v, float(n)) for n, v in enumerate(noise)][-11:]
+    found = slope([*kept, kept[-1]], 10.0, counts=False)
+    assert found is not None
+    moves = found.rises if than >= 0 else found.falls
+    steep = found.per_second > than if than >= 0 else found.per_second < than
+    assert told == int(steep and moves >= 1)
+
+
+def test_who_stands_out_among_others_is_looked_at_when_only_they_move() -> None:
+    """Its own reading stays; its peers leave it, and come back."""
+    leaf = r.DiffersFromPeers(POWER, least=5.0)
+    far, near = powers(50, 50, 50, 50, 50, 80), powers(80, 80, 80, 80, 80, 80)
+    ticks = [
+        one._replace(monotonic=float(n), at=float(n)) for n, one in enumerate((near, far, near))
+    ]
+    assert seen(leaf, *ticks) == [0, 1, 0]

@@ -367,3 +367,12 @@ def test_an_increase_is_never_more_than_what_happened(values: list[int], by: int
         before = value
         firing = any(one.id == "fault" for one in findings)
         assert firing == (grown >= by)
+
+
+def test_lateness_is_counted_anew_after_a_reading() -> None:
+    """A short lateness long ago leaves none of its seconds to the next one."""
+    engine = Engine([OF_SRAM])
+    stale = Missing(Why.STALE, "no answer")
+    for at, cell in ((0.0, 0), (10.0, stale), (20.0, 0)):
+        judged(engine, at, sram=cell)
+    assert judged(engine, 90.0, sram=stale).verdict is Verdict.HEALTHY

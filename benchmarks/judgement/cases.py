@@ -118,6 +118,21 @@ UNSIMULATED: Mapping[str, str] = MappingProxyType(
         "open-files": "the simulation's host has descriptors enough",
         "collector-failing": "files of the simulation answer, or are gone",
         "kernel-log-overrun": "forged lines overrun the log in tests/rules",
+        "device-slots-full": "lines of loading that no fault of the simulation prints",
+        "dma-32bit": "the same",
+        "dma-init-failed": "the same",
+        "dma-start-failed": "the same",
+        "register-read-failed": "the same",
+        "inf1-register-failed": "the same",
+        "power-value-invalid": "the same",
+        "inf1-device-lost": "the simulation takes no number away when a device goes",
+        "disk-error": "disks of the simulation are sound",
+        "disk-space": "the same",
+        "filesystem-readonly": "the same",
+        "machine-check": "processors of the simulation are sound",
+        "pcie-fatal": "the simulation has no error counters of the bus",
+        "pcie-nonfatal": "the same",
+        "pcie-link-down": "the same",
     }
 )
 

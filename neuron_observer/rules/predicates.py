@@ -158,8 +158,6 @@ class _OnReadings:
         self._places: tuple[Place, ...] = ()
         self._only: Check | None = None  # where there is but one place
         self._constant: Missing | None = None
-        nowhere = Hole(leaf.metric, place, _ELSEWHERE)
-        self._nowhere = Outcome(None, holes=(nowhere,), open=True)
 
     def bind(self, view: View) -> list[Spot]:
         leaf, make = self._leaf, _CHECKS[type(self._leaf)]
@@ -200,5 +198,6 @@ class _OnReadings:
         if self._only is not None:
             return self._only.evaluate(scene, places[0])
         if not places:
-            return self._nowhere
+            nowhere = Hole(self._leaf.metric, self._place, _ELSEWHERE)
+            return Outcome(None, holes=(nowhere,), open=True)
         return some([self._checks[at].evaluate(scene, at) for at in places])

@@ -43,7 +43,7 @@ class Growth:
         self._leaf = leaf
         self._rate = isinstance(leaf, r.RateAbove)
         self._window = leaf.window if isinstance(leaf, r.RateAbove) else leaf.within
-        # read time, amount, rises in it; a list, because thousands stay empty and a deque is 600 bytes
+        # read time, amount, rises in it; a list: thousands stay empty, and a deque has 600 bytes
         self._steps: list[tuple[float, int, int]] = []
         self._sum = 0
         self._last: int | None = None

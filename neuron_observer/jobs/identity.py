@@ -112,7 +112,7 @@ class Key(NamedTuple):
     @property
     def id(self) -> str:
         """Short, and the same wherever the parts are."""
-        text = "\\0".join((self.launcher or "", *self.parts))
+        text = "\0".join((self.launcher or "", *self.parts))
         return f"{self.label}-{crc32(text.encode()) & 0xFFFFFF:06x}"
 
 

@@ -28,7 +28,7 @@ def test_report_of_a_recording(call: Callable[..., Result]) -> None:
     """From the first pass to the last: the job ran, and had ended at the third."""
     out = call("job", "report", "llama-7b", *ROOT).out
     lines = dict(line.split(maxsplit=1) for line in out.splitlines()[1:3])
-    assert out.startswith("job llama-7b-81182b  training  train.py llama-7b\n")
+    assert out.startswith("job llama-7b-3ffe5f  training  train.py llama-7b\n")
     assert lines["verdict"].startswith("not-judged:")
     assert "ended, last seen" in lines["state"]
     assert "watched         2 s from" in out
@@ -45,7 +45,7 @@ def test_the_document(call: Callable[..., Result]) -> None:
     assert document["job"]["world_size"] == 4
 
 
-@pytest.mark.parametrize("name", ["llama-7b-81182b", "llama-7b-8", "llama-7b"])
+@pytest.mark.parametrize("name", ["llama-7b-3ffe5f", "llama-7b-3", "llama-7b"])
 def test_a_job_by_its_id_its_beginning_or_its_run(name: str, call: Callable[..., Result]) -> None:
     """What a person has at hand."""
     assert call("job", "report", name, *ROOT).code == 0
@@ -64,7 +64,7 @@ def test_which_job_is_meant_must_be_clear(
     """The error names the jobs there are."""
     with pytest.raises(InputError, match=problem) as raised:
         call("job", "report", name, *ROOT)
-    assert "llama-7b-81182b" in raised.value.remedy
+    assert "llama-7b-3ffe5f" in raised.value.remedy
     assert "llama-old-" in raised.value.remedy
 
 

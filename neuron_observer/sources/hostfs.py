@@ -266,7 +266,7 @@ class KeptFiles:
             try:
                 return self._all()
             except OSError:
-                pass  # find out below which one it was
+                self._read_singly()  # and find out below which one it was
         return [self._one(number) for number in range(len(self._names))]
 
     def _all(self) -> list[Content]:
@@ -277,6 +277,12 @@ class KeptFiles:
         if self._reads:
             return cast("list[Content]", self._reads.read())
         return list(map(os.pread, self._descriptors, self._limits, repeat(0)))
+
+    def _read_singly(self) -> None:
+        """Until a descriptor is new: a kernel without AIO for such files is not asked each time."""
+        if self._reads:
+            self._reads.close()
+        self._reads = None
 
     def _one(self, number: int) -> Content:
         was_open = self._descriptors[number] >= 0
@@ -301,9 +307,8 @@ class KeptFiles:
             os.close(self._descriptors[number])
             self._open -= 1
         self._descriptors[number] = -1
-        if self._reads:
-            self._reads.close()
-        self._reads, self._tried = None, False
+        self._read_singly()
+        self._tried = False
 
     def close(self) -> None:
         """Close all descriptors."""

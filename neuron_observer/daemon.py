@@ -6,6 +6,7 @@ a client asks for touches a device.
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 from contextlib import contextmanager, suppress
@@ -14,6 +15,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
 from neuron_observer import __version__
+from neuron_observer.contract import jobs_document
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.message import Response, plain
@@ -40,7 +42,7 @@ SWITCH = 0.0002
 # Seconds in which a signal is heard that another thread got: after SIGSTOP any thread may.
 _LONGEST_WAIT = 1.0
 _LAST_WAIT = 1.0  # seconds for the loop to end; a read that hangs is left behind
-_NAMES = ("/metrics", "/healthz", "/readyz")
+_NAMES = ("/metrics", "/healthz", "/readyz", "/api/v1/jobs")
 
 
 class Looping(Protocol):
@@ -93,6 +95,7 @@ class Daemon:
             "/metrics": metrics_handler(self.page),
             "/healthz": self._healthz,
             "/readyz": self._readyz,
+            "/api/v1/jobs": self._jobs,
             "/": self._index,
         }
         self._server = Server(listener, routes, limits=limits, report=say)
@@ -154,6 +157,14 @@ class Daemon:
         if age > READY_WITHIN:
             return plain(503, f"not ready: the last frame is {age:.1f} s old")
         return plain(200, "ready")
+
+    def _jobs(self, _: Request) -> Response:
+        """The jobs of the last frame, in the form of `jobs --format json`."""
+        frame = self.loop.feed.latest()
+        if frame is None:
+            return plain(503, "not ready: the first frame is not there yet")
+        body = json.dumps(jobs_document(frame.snapshot)).encode()
+        return Response(body, content_type="application/json")
 
     def _index(self, _: Request) -> Response:
         lines = [f"neuron-observer {__version__}", ""]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import signal
 import threading
 from contextlib import contextmanager
@@ -11,18 +12,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from neuron_observer.clock import ManualClock, SystemClock
+from neuron_observer.contract import jobs_document
 from neuron_observer.daemon import Daemon, stopped_by_signals
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.listener import Address, bound, listen
 from neuron_observer.loop import Loop
-from neuron_observer.model import Health, Verdict
+from neuron_observer.model import Frame, Health, Verdict
 from neuron_observer.observer import HostReader, Options
 from tests.exporters.feeds import OneFrame, frame_of
+from tests.hosts import overlay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from neuron_observer.model import Frame
     from neuron_observer.sources.listing import ListingFs
 
 GOOD = Health(Verdict.HEALTHY, "41 of 41 signals")
@@ -150,6 +152,19 @@ def test_a_whole_daemon(tree: Callable[[str], ListingFs]) -> None:
     assert 'neuron_core_inferences_total{neuron_core="0",neuron_device="0"} ' in page
     assert 'neuron_health{neuron_health="unknown"} 1' in page
     assert 'neuron_observer_collector_success{collector="sysfs"} 1' in page
+
+
+def test_jobs_as_json(tree: Callable[[str], ListingFs], clock: ManualClock) -> None:
+    """The document of the verb `jobs`, of the last frame; before it nothing is claimed."""
+    host = overlay(tree("trn2.48xlarge-2.30.2-busy"), tree("proc/vllm"))
+    snapshot = HostReader(host, clock).poll(("slow", "firmware", "jobs"))
+    with still() as (address, loop, _):
+        assert get(address, "/api/v1/jobs")[0] == 503
+        loop.feed.frame = Frame(snapshot, (), GOOD)
+        status, text = get(address, "/api/v1/jobs")
+    assert status == 200
+    assert json.loads(text) == json.loads(json.dumps(jobs_document(snapshot)))
+    assert [job["kind"] for job in json.loads(text)["jobs"]] == ["server"]
 
 
 def test_a_loop_that_ends_ends_the_daemon() -> None:

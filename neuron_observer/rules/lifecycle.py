@@ -18,7 +18,9 @@ class Life(NamedTuple):
     """Where a finding stands."""
 
     state: State
-    since: float  # monotonic, of the condition's present run: true while pending, false after
+    # monotonic, of the condition's present run (true while pending, false after), or of the last
+    # time in it that it was unknown
+    since: float
     first_seen: float  # wall clock
     last_seen: float  # wall clock
 

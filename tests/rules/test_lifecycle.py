@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from neuron_observer.model import State
@@ -75,22 +75,26 @@ def test_due_tells_when_time_alone_changes_the_state() -> None:
 
 
 @settings(max_examples=60)
+@example([True, None, *[True] * 10])
 @given(TRUTHS)
 def test_nothing_fires_without_a_whole_hold_of_truth(truths: list[bool | None]) -> None:
-    """A new finding fires only after `hold` seconds of nothing but true."""
+    """A new finding fires `hold` seconds after it was last false or unknown, or began, no sooner."""
     found = states(truths)
     for second, state in enumerate(found):
         began = second and found[second - 1] in (None, State.PENDING, State.RESOLVED)
         if state is State.FIRING and began:
-            assert truths[second - 10 : second + 1] == [True] * 11
+            assert truths[second - 9 : second + 1] == [True] * 10
+            assert truths[second - 10] is not False
 
 
 @settings(max_examples=60)
+@example([True, False, None, False, False, False, False, False])
 @given(TRUTHS)
 def test_nothing_is_resolved_without_a_whole_clear_of_falsehood(
     truths: list[bool | None],
 ) -> None:
-    """A finding is resolved only after `clear` seconds of nothing but false."""
+    """A finding is resolved `clear` seconds after it was last unknown, or first false, no sooner."""
     for second, state in enumerate(states(truths, Tempo(clear=5.0))):
         if state is State.RESOLVED:
-            assert truths[second - 5 : second + 1] == [False] * 6
+            assert truths[second - 4 : second + 1] == [False] * 5
+            assert truths[second - 5] is not True

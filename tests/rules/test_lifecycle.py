@@ -78,7 +78,7 @@ def test_due_tells_when_time_alone_changes_the_state() -> None:
 @example([True, None, *[True] * 10])
 @given(TRUTHS)
 def test_nothing_fires_without_a_whole_hold_of_truth(truths: list[bool | None]) -> None:
-    """A new finding fires `hold` seconds after it was last false or unknown, or began, no sooner."""
+    """A finding fires `hold` seconds after it was last unknown, or first true, no sooner."""
     found = states(truths)
     for second, state in enumerate(found):
         began = second and found[second - 1] in (None, State.PENDING, State.RESOLVED)
@@ -93,7 +93,7 @@ def test_nothing_fires_without_a_whole_hold_of_truth(truths: list[bool | None]) 
 def test_nothing_is_resolved_without_a_whole_clear_of_falsehood(
     truths: list[bool | None],
 ) -> None:
-    """A finding is resolved `clear` seconds after it was last unknown, or first false, no sooner."""
+    """It is resolved `clear` seconds after it was last unknown, or first false, no sooner."""
     for second, state in enumerate(states(truths, Tempo(clear=5.0))):
         if state is State.RESOLVED:
             assert truths[second - 4 : second + 1] == [False] * 5

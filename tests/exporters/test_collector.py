@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import pytest
@@ -147,8 +148,7 @@ def test_the_example_works(tree: Callable[[str], ListingFs]) -> None:
     """The five lines of the docstring, with a listing as the host."""
     text = collector.NeuronCollector.__doc__ or ""
     example = text[text.index("Example::") :].partition("\n\n")[2]
-    lines = [line.removeprefix("        ") for line in example.splitlines()]
-    code = "\n".join(lines).replace("...", "page = generate_latest(registry)")
+    code = dedent(example).replace("...", "page = generate_latest(registry)")
     served: list[int] = []
     from neuron_observer.clock import SystemClock  # noqa: PLC0415 - what a reader would import
     from neuron_observer.loop import Loop, running  # noqa: PLC0415

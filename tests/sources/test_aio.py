@@ -89,9 +89,12 @@ def test_a_bad_descriptor_is_an_error(tmp_path: Path) -> None:
 
 
 def test_closes_twice(reads: Reads) -> None:
-    """The context is given back once."""
+    """The context is given back once: a second close does nothing, and nothing can be read."""
+    assert reads.read()
     reads.close()
     reads.close()
+    with pytest.raises(OSError, match="Invalid argument"):
+        reads.read()
 
 
 @pytest.mark.parametrize("machine", ["riscv64", "x86_64", "aarch64"])

@@ -18,9 +18,8 @@ class Life(NamedTuple):
     """Where a finding stands."""
 
     state: State
-    # monotonic, of the condition's present run (true while pending, false after), or of the last
-    # time in it that it was unknown
-    since: float
+    # monotonic, of the condition's present run: true while pending, false after; None: unknown now
+    since: float | None
     first_seen: float  # wall clock
     last_seen: float  # wall clock
 
@@ -39,7 +38,7 @@ def step(life: Life | None, truth: Truth, now: float, wall: float, tempo: Tempo)
         return _begun(now, wall, tempo) if truth else None
     if truth is None:
         waits = life.state in (State.PENDING, State.RECOVERING)
-        return life._replace(since=now) if waits else life
+        return life._replace(since=None) if waits else life
     return _true(life, now, wall, tempo) if truth else _false(life, now, tempo)
 
 
@@ -49,8 +48,9 @@ def _begun(now: float, wall: float, tempo: Tempo) -> Life:
 
 
 def _true(life: Life, now: float, wall: float, tempo: Tempo) -> Life:
-    if life.state is State.PENDING and now - life.since < tempo.hold:
-        return life._replace(last_seen=wall)
+    since = now if life.since is None else life.since
+    if life.state is State.PENDING and now - since < tempo.hold:
+        return life._replace(since=since, last_seen=wall)
     if life.state is State.ACKNOWLEDGED:
         return life._replace(last_seen=wall)
     return life._replace(state=State.FIRING, last_seen=wall)
@@ -61,7 +61,8 @@ def _false(life: Life, now: float, tempo: Tempo) -> Life | None:
         return None
     if tempo.latched:
         return life
-    since = life.since if life.state is State.RECOVERING else now
+    before = life.since if life.state is State.RECOVERING else None
+    since = now if before is None else before
     if now - since >= tempo.clear:
         return life._replace(state=State.RESOLVED, since=since)
     return life._replace(state=State.RECOVERING, since=since)
@@ -69,7 +70,7 @@ def _false(life: Life, now: float, tempo: Tempo) -> Life | None:
 
 def due(life: Life | None, tempo: Tempo) -> float | None:
     """When (monotonic) the state changes if the condition stays as it is."""
-    if life is None:
+    if life is None or life.since is None:
         return None
     if life.state is State.PENDING:
         return life.since + tempo.hold

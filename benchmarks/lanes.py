@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from neuron_observer.sources.hostfs import Content, Entry, FileSet
+    from neuron_observer.sources.filesets import Content, FileSet
+    from neuron_observer.sources.hostfs import Entry
 
 # A file that stays open, one opened each time, a folder that is listed, a link that is followed.
 Way: TypeAlias = Literal["keep", "open", "list", "link"]

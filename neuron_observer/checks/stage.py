@@ -8,7 +8,8 @@ import re
 from typing import TYPE_CHECKING
 
 from neuron_observer.errors import InputError
-from neuron_observer.sources.hostfs import EachFile, Space
+from neuron_observer.sources.filesets import EachFile
+from neuron_observer.sources.hostfs import Space
 from neuron_observer.sources.listing import Listing, ListingFs, Node, Pass
 from neuron_observer.sources.workers import DirectWorkers
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
     from neuron_observer.checks.timeline import Deed
     from neuron_observer.clock import Clock, ManualClock
-    from neuron_observer.sources.hostfs import Content, HostFs
+    from neuron_observer.sources.filesets import Content
+    from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.workers import Answer, Request
 
 KERNEL_LOG = "dev/kmsg"

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from neuron_observer.catalogue.spec import MetricSpec, Source
     from neuron_observer.clock import Clock
     from neuron_observer.model import Cell, Place
-    from neuron_observer.sources.hostfs import Content, HostFs
+    from neuron_observer.sources.filesets import Content
+    from neuron_observer.sources.hostfs import HostFs
 
 COUNT_BYTES = 64  # enough for any 64-bit number; a longer answer is no number
 CPU_STAT_BYTES = 1 << 18  # /proc/stat has a line a processor and a word an interrupt

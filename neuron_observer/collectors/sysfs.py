@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from neuron_observer.collectors.batching import Guard
     from neuron_observer.collectors.topology import DeviceTree, Topology
     from neuron_observer.model import Batch
-    from neuron_observer.sources.hostfs import FileSet, HostFs
+    from neuron_observer.sources.filesets import FileSet
+    from neuron_observer.sources.hostfs import HostFs
 
 LANES = ("fast", "normal", "slow", "expensive")
 PERIODS = {"fast": 0.25, "normal": 1.0, "slow": 10.0, "expensive": 2.0}  # seconds

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from neuron_observer.clock import Clock
     from neuron_observer.recording.leaves import Leaf
-    from neuron_observer.sources.hostfs import Content, HostFs
+    from neuron_observer.sources.filesets import Content
+    from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.workers import Workers
 
 SCHEMA = "neuron-observer/capture/1"

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.errors import ConfigError
+from neuron_observer.rules.anchors import anchor, rarest, trie
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,12 +21,8 @@ if TYPE_CHECKING:
 
 LINE_LIMIT = 8192  # bytes of a line that are looked at, around the place where an anchor stands
 _SHAPES = 4096  # remembered shapes
-_ANCHOR_MIN = 4
-_GATE_MIN = 10  # a shorter word stops the search at too many lines
 _PLACE_DIGITS = 3  # no machine has a thousand devices; `nd-id=4294967295` names none
 _DIGITS = b"0123456789"
-# capitals are rare in a log, then what English uses seldom; signs stand in every time stamp
-_RARE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZzqxjkvbwgypfmucdlhrsnioate_"
 
 # What nobody knows is *novel*: the driver's own lines, and error lines of the runtime.
 _NOVEL_ANCHORS = (b"neuron:", b"NEURON_HW_ERR", b"TDRV:", b"NMGR:", b"NRT:", b"ENC:", b"ENCD:")
@@ -108,7 +105,7 @@ class Matcher:
             _Expression(pattern, text) for pattern in self.patterns for text in pattern.match
         ]
         anchors = {item.anchor for item in self._expressions} | set(_NOVEL_ANCHORS)
-        self._gate = re.compile(_trie({_rarest(word) for word in anchors}))
+        self._gate = re.compile(trie({rarest(word) for word in anchors}))
         self._shapes: dict[bytes, tuple[_Expression, ...]] = {}
 
     def scan(self, block: bytes, begin: int = 0, until: int | None = None) -> Iterator[Hit]:
@@ -243,85 +240,3 @@ def whereabouts(line: bytes, start: int, end: int) -> Place:
     core = _CORE.search(line, found.end())
     number = found[2] or (core[1] if core else None)
     return Place(int(found[1]), int(number) if number else None)
-
-
-_ESCAPED = re.compile(r"\\[^\w\s]")
-_QUANTIFIER = re.compile(r"[*?+]\??|\{\d*,?\d*\}\??")
-
-
-def anchor(expression: str, row: str = "") -> bytes:
-    """A run of plain characters, digits apart, that any text it matches must hold; the best one."""
-    runs, run, at = [""], "", 0
-    while at < len(expression):
-        escaped = _ESCAPED.match(expression, at)
-        character = expression[at]
-        if character == "|":
-            runs, run = [""], ""
-            break
-        if character in "([":
-            at = _closing(expression, at)
-            runs, run = [*runs, run], ""
-        elif escaped or (character not in "\\^$.*?+{}" and not character.isdigit()):
-            at += 2 if escaped else 1
-            quantifier = _QUANTIFIER.match(expression, at)
-            if quantifier and not quantifier[0].startswith("+"):
-                runs, run = [*runs, run], ""
-            else:
-                run += escaped[0][1] if escaped else character
-            if quantifier:
-                runs, run, at = [*runs, run], "", quantifier.end()
-        else:
-            at += 2 if character == "\\" else 1
-            runs, run = [*runs, run], ""
-    best = max((text.strip() for text in (*runs, run)), key=_worth)
-    if len(best) < _ANCHOR_MIN:
-        raise ConfigError(
-            f"no literal of {_ANCHOR_MIN} characters stands in every match of {expression!r}",
-            file=f"pattern {row}",
-            remedy="give the alternatives as a list of expressions",
-        )
-    return best.encode("ascii")
-
-
-def _worth(literal: str) -> tuple[bool, int]:
-    """How well a literal tells its lines from others: long, and not of common letters only."""
-    return len(literal) >= _ANCHOR_MIN, len(literal) + sum(not c.islower() for c in literal)
-
-
-def _closing(expression: str, at: int) -> int:
-    """The place behind a group or a class, its quantifier included."""
-    if expression[at] == "[":
-        end = expression.index("]", at + 2) + 1
-    else:
-        depth, end = 0, at
-        while True:
-            if expression[end] == "\\":
-                end += 1
-            elif expression[end] == "[":
-                end = expression.index("]", end + 2)
-            elif expression[end] in "()":
-                depth += 1 if expression[end] == "(" else -1
-            end += 1
-            if not depth:
-                break
-    quantifier = _QUANTIFIER.match(expression, end)
-    return quantifier.end() if quantifier else end
-
-
-def _rarest(word: bytes) -> bytes:
-    """The tail of an anchor from its rarest character on: it stops a search least often."""
-    starts = range(max(1, len(word) - _GATE_MIN + 1))
-    return word[min(starts, key=lambda at: (_RARE.find(word[at]) % 256, at)) :]
-
-
-def _trie(words: Iterable[bytes]) -> bytes:
-    """One expression for any of the words, without two branches that begin alike."""
-    heads: dict[bytes, list[bytes]] = {}
-    for word in sorted(words):
-        heads.setdefault(word[:1], []).append(word[1:])
-    branches = []
-    for head, tails in heads.items():
-        if not head:
-            return b""  # a shorter word ends here and matches whatever follows
-        branches.append(re.escape(head) + _trie(tails))
-    return branches[0] if len(branches) == 1 else b"(?:" + b"|".join(branches) + b")"

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from neuron_observer.clock import Clock
     from neuron_observer.sim.tree import Leaf, Tree
     from neuron_observer.sim.world import World
-    from neuron_observer.sources.hostfs import Content, Entry
+    from neuron_observer.sources.filesets import Content
+    from neuron_observer.sources.hostfs import Entry
     from neuron_observer.sources.lines import LineSource
 
 QUANTUM = 0.05  # seconds: how often the driver's own thread looks; between, nothing moves

@@ -11,7 +11,8 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from neuron_observer.sources.hostfs import DEFAULT_LIMIT, EachFile, Entry, HostFs
+from neuron_observer.sources.filesets import EachFile
+from neuron_observer.sources.hostfs import DEFAULT_LIMIT, Entry, HostFs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

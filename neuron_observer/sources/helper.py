@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from neuron_observer.clock import Clock
-    from neuron_observer.sources.hostfs import Content
+    from neuron_observer.sources.filesets import Content
     from neuron_observer.sources.workers import Request
 
 # Neither `site` nor `runpy`: the helper is a third of what a glance costs on such a driver.

@@ -21,13 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuron_observer.errors import InputError
-from neuron_observer.sources.hostfs import (
-    DEFAULT_LIMIT,
-    EachFile,
-    Entry,
-    EntryKind,
-    resolve_link,
-)
+from neuron_observer.sources.filesets import EachFile
+from neuron_observer.sources.hostfs import DEFAULT_LIMIT, Entry, EntryKind, resolve_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -17,7 +17,7 @@ from neuron_observer.sources.hostfs import DirectoryFs
 from neuron_observer.sources.workers import Request, ThreadWorkers
 
 if TYPE_CHECKING:
-    from neuron_observer.sources.hostfs import Content
+    from neuron_observer.sources.filesets import Content
 
 
 def _item(content: Content) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from neuron_observer.clock import SystemClock
-from neuron_observer.sources.hostfs import open_read_only
+from neuron_observer.sources.filesets import open_read_only
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from neuron_observer.clock import Clock
-    from neuron_observer.sources.hostfs import Content, HostFs
+    from neuron_observer.sources.filesets import Content
+    from neuron_observer.sources.hostfs import HostFs
 
 
 class Request(NamedTuple):

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neuron_observer.errors import ConfigError
-from neuron_observer.rules.matcher import LINE_LIMIT, Matcher, anchor, whereabouts
+from neuron_observer.rules.matcher import LINE_LIMIT, Matcher, whereabouts
 from neuron_observer.rules.patterns import load
 
 PATTERNS = load()
@@ -188,37 +187,6 @@ def test_messages_that_are_mixed_in_one_line() -> None:
     """Two messages of two processes within one line are both found."""
     line = b"Too many open filesRX, connection closed by remote peer"
     assert [match.pattern.id for match in MATCHER.match(line)] == ["cc-open-files", "cc-peer-gone"]
-
-
-@pytest.mark.parametrize(
-    ("expression", "literal"),
-    [
-        (r"DMA completion timeout (?:on nd\d+ )?for", b"DMA completion timeout"),
-        (r"failed to get hbm rea?pairable", b"failed to get hbm re"),
-        (r"nd\d+: reset request (?P<r>\d+) failed", b": reset request"),
-        (r"\[ND \d+\] HBM", b"] HBM"),
-        (r"x{2,3}status[ :=]yes", b"status"),
-        (r"(?:a|b(?:c|\)))plain", b"plain"),
-    ],
-)
-def test_anchor(expression: str, literal: bytes) -> None:
-    """The anchor of an expression is its longest sure literal, digits apart."""
-    assert anchor(expression) == literal
-
-
-@pytest.mark.parametrize("expression", [r"\d+", r"(?:abcdef|ghijkl)", "abcdef|ghijkl", "abc"])
-def test_an_expression_without_an_anchor(expression: str) -> None:
-    """An expression without a sure literal is refused, with a remedy."""
-    with pytest.raises(ConfigError, match="no literal"):
-        anchor(expression, "row")
-
-
-def test_every_anchor_stands_in_what_its_row_matches() -> None:
-    """No line is lost because an anchor is missing in it."""
-    for line in LINES:
-        for match in MATCHER.match(line.text):
-            own = [anchor(text) for text in match.pattern.match]
-            assert any(word in line.text.translate(None, b"0123456789") for word in own)
 
 
 def test_a_spot_is_what_the_details_say() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from neuron_observer.sources import aio
 from neuron_observer.sources.aio import Reads, open_reads
-from neuron_observer.sources.hostfs import MANY, KeptFiles
+from neuron_observer.sources.filesets import MANY, KeptFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from neuron_observer.sources.filesets import KeptFiles
 from neuron_observer.sources.hostfs import (
     DEFAULT_LIMIT,
     DirectoryFs,
     Entry,
-    KeptFiles,
     is_character_device,
     names_in_folder,
     resolve_link,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from neuron_observer.sources.hostfs import Content, FileSet
+    from neuron_observer.sources.filesets import Content, FileSet
 
 KEEP = pytest.mark.parametrize("keep", [True, False], ids=["kept", "fresh"])
 

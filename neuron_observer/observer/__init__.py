@@ -3,62 +3,38 @@
 from __future__ import annotations
 
 import resource
-from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from neuron_observer.collectors.batching import GONE
-from neuron_observer.collectors.firmware import PERIOD, FirmwareCollector
+from neuron_observer.collectors.firmware import FirmwareCollector
 from neuron_observer.collectors.identity import Bearings, identify
 from neuron_observer.collectors.node import NodeCollector
 from neuron_observer.collectors.plan import Plan, reads_can_block
 from neuron_observer.collectors.sysfs import SysfsCollector, plan_devices
 from neuron_observer.collectors.topology import Topology, read_topology
-from neuron_observer.derive import Deriver, falls, make_batch, only_rose
-from neuron_observer.model import NODE, Event, Missing, Place, Run, Snapshot, Why
+from neuron_observer.derive import Deriver, falls, only_rose
+from neuron_observer.model import NODE, Event, Missing, Place, Run, Snapshot
+from neuron_observer.observer import parts
+from neuron_observer.observer.options import ALL_LANES, Options
 from neuron_observer.readings import ABSENT, columns, find
 from neuron_observer.sources.choice import choose_workers
 from neuron_observer.sources.hostfs import DirectoryFs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection
 
     from neuron_observer.clock import Clock
-    from neuron_observer.collectors.jobs import JobReader
-    from neuron_observer.collectors.kmsg import Cursor, OwnReads
-    from neuron_observer.collectors.kubelet import PodNames
-    from neuron_observer.collectors.machine import MachineReader
-    from neuron_observer.live import LiveReader, MonitorFeed
     from neuron_observer.model import Batch, Cell, Device
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.workers import Workers
 
-ALL_LANES = ("fast", "normal", "slow", "firmware", "jobs", "expensive")
+__all__ = ["ALL_LANES", "HostReader", "Options"]
+
 _IDENTITY_LANES = ("slow", "firmware")  # names, serial numbers, neighbours
 _NOTIFIES = "device.health.error_events"
 DEADLINE = 10.0  # seconds that firmware registers may take
 JOBS_DEADLINE, JOBS_PATIENCE = 10.0, 0.1  # seconds that /proc may take: of a command, a daemon
 BLOCKING_DEADLINE = 60.0  # the same on drivers whose reads block
-
-
-class Options(NamedTuple):
-    """How a host is read."""
-
-    path_map: Mapping[str, str] = MappingProxyType({})
-    thorough: bool = True  # list every folder, so that unknown files are counted exactly
-    keep: bool = False  # keep descriptors of the fast and normal lanes
-    all_devices: bool = False  # also devices without a /dev node in this container
-    firmware_deadline: float | None = None
-    firmware_period: float = PERIOD  # seconds after which a device that answers is asked again
-    wait_for_firmware: bool = True  # off in a daemon: an answer is taken when it is there
-    only: Collection[str] | None = None  # metrics of the node, devices, cores to read; None: all
-    machine: bool = True  # also EFA adapters, host figures, temperatures, our own cost
-    jobs: bool = True  # also which processes hold devices
-    job_mapping: str | None = None  # folder of a scheduler: a file a device that holds job ids
-    kubelet: bool = False  # ask the kubelet for names of pods
-    kernel_log: bool = False  # also lines of the kernel log, as events
-    kernel_cursor: Cursor | None = None  # how far that log was read before
-    monitor: MonitorFeed | None = None  # where reports of neuron-monitor come from; None: off
 
 
 class HostReader:
@@ -82,40 +58,9 @@ class HostReader:
         self._gone = False  # a file that was read is no longer there
         self._known: tuple[Device, ...] | None = None  # until an identity reading may differ
         self.news: Callable[[], None] | None = None  # to be called when kernel lines have come
-        self.live = self._live()
-        self.jobs = self._job_reader()
+        self.live = parts.live_reader(host, clock, self.options, lambda: self.news)
+        self.jobs = parts.job_reader(host, clock, self.options)
         self._look_around()
-
-    def _live(self) -> LiveReader | None:
-        options = self.options
-        if not options.kernel_log and options.monitor is None:
-            return None
-        from neuron_observer.live import KernelReader, LiveReader  # noqa: PLC0415 - costs yaml
-
-        host, clock = self.host, self.clock
-
-        def kernel(own: OwnReads) -> KernelReader:
-            cursor, keep = options.kernel_cursor, options.keep
-            return KernelReader(host, clock, own, cursor=cursor, keep=keep, news=self.news)
-
-        return LiveReader(host, clock, options.monitor, kernel if options.kernel_log else None)
-
-    def _job_reader(self) -> JobReader | None:
-        if not self.options.jobs:
-            return None
-        from neuron_observer.collectors.jobs import JobReader  # noqa: PLC0415 - a glance needs none
-
-        fenced = isinstance(self.host, DirectoryFs)
-        mapping, pods = self.options.job_mapping, self._pod_names()
-        return JobReader(self.host, self.clock, mapping, pods, fenced=fenced)
-
-    def _pod_names(self) -> PodNames | None:
-        if not self.options.kubelet or not isinstance(self.host, DirectoryFs):
-            return None
-        from neuron_observer.collectors.kubelet import PodNames  # noqa: PLC0415 - on request
-        from neuron_observer.sources.kubelet import list_pod_resources  # noqa: PLC0415 - the same
-
-        return PodNames(partial(list_pod_resources, self.host.root), self.clock)
 
     def _look_around(self) -> None:
         """Read the topology and make the collectors for it."""
@@ -142,13 +87,8 @@ class HostReader:
             deadline=options.firmware_deadline or (BLOCKING_DEADLINE if blocking else DEADLINE),
             period=options.firmware_period,
         )
-        self.machine = self._machine() if options.machine else None
+        self.machine = parts.machine_reader(host, clock, self.topology, options)
         self._bearings = Bearings(host, self.topology, all_devices=options.all_devices)
-
-    def _machine(self) -> MachineReader:
-        from neuron_observer.collectors.machine import MachineReader  # noqa: PLC0415 - a glance needs none
-
-        return MachineReader(self.host, self.clock, self.topology, keep=self.options.keep)
 
     def poll(self, lanes: Collection[str] = ALL_LANES, *, derived: bool = True) -> Snapshot:
         """Read the lanes that are due; the other lanes keep their last batches."""
@@ -170,7 +110,7 @@ class HostReader:
         if self.jobs and "jobs" in lanes:
             runs.append(self._run("jobs", self._read_jobs))
         if "slow" in lanes or ("topology", "derived", None) not in self._batches:
-            self._keep([_topology_batch(self.topology, self.kept, self.clock)])
+            self._keep([parts.topology_batch(self.topology, self.kept, self.clock)])
         snapshot = self._join(tuple(runs))
         self._polled = True
         if not derived:
@@ -322,18 +262,3 @@ def _lost_a_file(before: Batch, now: Batch) -> bool:
     return any(
         now.cells[row] in GONE and not isinstance(before.cells[row], Missing) for row in now.changed
     )
-
-
-def _topology_batch(topology: Topology, kept: int, clock: Clock) -> Batch:
-    unknown_type = Missing(Why.UNSUPPORTED, "instance type not known")
-    counted: dict[str, Cell] = {
-        "node.devices": len(topology.devices),
-        "node.devices_expected": unknown_type if topology.expected is None else topology.expected,
-        "node.devices_hidden": len(topology.hidden),
-        "node.pci_functions": len(topology.functions),
-        "node.pci_functions_bound": sum(function.bound for function in topology.functions),
-        "node.unknown_files": sum(len(device.tree.unknown) for device in topology.devices),
-        "node.kept_descriptors": kept,
-    }
-    rows = {metric: [(NODE, cell)] for metric, cell in counted.items()}
-    return make_batch("topology", rows, clock.monotonic())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from neuron_observer.catalogue.core import CORE_METRICS
 from neuron_observer.catalogue.derived import DERIVED_METRICS
-from neuron_observer.catalogue.device import DEVICE_METRICS, FIRMWARE_METRICS
+from neuron_observer.catalogue.device import DEVICE_METRICS
 from neuron_observer.catalogue.efa import EFA_METRICS, PORT_METRICS
+from neuron_observer.catalogue.health import FIRMWARE_METRICS, HEALTH_METRICS
 from neuron_observer.catalogue.host import DISK_METRICS, HOST_METRICS, OWN_METRICS
 from neuron_observer.catalogue.monitor import (
     KERNEL_LOG_METRICS,
@@ -24,6 +25,7 @@ METRICS: dict[str, MetricSpec] = {
         *NODE_METRICS,
         *PCI_METRICS,
         *DEVICE_METRICS,
+        *HEALTH_METRICS,
         *FIRMWARE_METRICS,
         *CORE_METRICS,
         *SENSOR_METRICS,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from neuron_observer.catalogue.device import COMPONENTS
+from neuron_observer.catalogue.health import COMPONENTS
 from neuron_observer.contract import instant
 from neuron_observer.model import Missing, Why
 from neuron_observer.parsers.sysfs import FELL_OFF

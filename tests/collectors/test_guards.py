@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuron_observer.catalogue.device import COMPONENTS
+from neuron_observer.catalogue.health import COMPONENTS
 from neuron_observer.collectors import guards
 from neuron_observer.derive import make_batch
 from neuron_observer.model import Batch, Cell, Missing, Place, Why

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from benchmarks.triage import MATCHER
 from neuron_observer.clock import ManualClock
 from neuron_observer.collectors.kmsg import BURST
-from neuron_observer.live import LineClassifier, MonitorFeed
+from neuron_observer.live import MonitorFeed
+from neuron_observer.live.classifier import LineClassifier
 from neuron_observer.model import NODE, Missing, Place, Value, Why
 from neuron_observer.observer import HostReader, Options
 from neuron_observer.oneshot import read_once

@@ -11,7 +11,7 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, TypeAlias
 
-from neuron_observer.live import LineClassifier
+from neuron_observer.live.classifier import LineClassifier
 from neuron_observer.model import NODE, Driver, Event, Layout, Missing, Place, Why
 from neuron_observer.parsers.kernel_record import KernelRecord
 

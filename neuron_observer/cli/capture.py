@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from neuron_observer.catalogue.chips import parse_version
-from neuron_observer.cli.options import open_host, simulation_options
+from neuron_observer.cli.hosts import open_host
+from neuron_observer.cli.options import simulation_options
 from neuron_observer.clock import SystemClock
 from neuron_observer.collectors.plan import reads_can_block
 from neuron_observer.collectors.topology import read_topology

@@ -10,7 +10,8 @@ import click
 
 from neuron_observer.checks import scope as scopes
 from neuron_observer.checks.judging import look
-from neuron_observer.cli.options import host_options, make_judge, open_reader, rules_option
+from neuron_observer.cli.hosts import make_judge, open_reader
+from neuron_observer.cli.options import host_options, rules_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from neuron_observer import __version__
-from neuron_observer.cli.options import (
-    host_options,
-    kubelet_option,
-    make_judge,
-    open_reader,
-    rules_option,
-)
+from neuron_observer.cli.hosts import make_judge, open_reader
+from neuron_observer.cli.options import host_options, kubelet_option, rules_option
 from neuron_observer.daemon import Daemon, stopped_by_signals
 from neuron_observer.exporters.listener import bound, listen, parse_address
 from neuron_observer.exporters.series import DETAILS

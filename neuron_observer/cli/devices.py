@@ -9,7 +9,8 @@ import click
 
 from neuron_observer.catalogue import METRICS
 from neuron_observer.catalogue.chips import GIB
-from neuron_observer.cli.options import host_options, make_judge, open_reader
+from neuron_observer.cli.hosts import make_judge, open_reader
+from neuron_observer.cli.options import host_options
 from neuron_observer.collectors.identity import missing_indexes
 from neuron_observer.model import Frame, Missing, Place, Why
 from neuron_observer.oneshot import NOT_JUDGED, read_once

@@ -12,15 +12,8 @@ import click
 from neuron_observer.checks.judging import look
 from neuron_observer.checks.words import by_reason
 from neuron_observer.cli.devices import headline
-from neuron_observer.cli.options import (
-    host_options,
-    make_judge,
-    monitor_feed,
-    monitor_option,
-    open_reader,
-    rules_option,
-    wait_for_report,
-)
+from neuron_observer.cli.hosts import make_judge, open_reader, wait_for_report
+from neuron_observer.cli.options import host_options, monitor_feed, monitor_option, rules_option
 from neuron_observer.doctor import examine, is_neuron_host
 from neuron_observer.observer import ALL_LANES
 from neuron_observer.text import printable

@@ -9,7 +9,8 @@ import click
 
 from neuron_observer.checks.inventory import MEANINGS
 from neuron_observer.checks.judging import load_rules, look
-from neuron_observer.cli.options import host_options, make_judge, open_reader, rules_option
+from neuron_observer.cli.hosts import make_judge, open_reader
+from neuron_observer.cli.options import host_options, rules_option
 from neuron_observer.doctor import is_neuron_host
 from neuron_observer.errors import UsageError
 from neuron_observer.text import printable

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from neuron_observer.cli.check import look_and_check
-from neuron_observer.cli.options import host_options, make_judge, open_reader, rules_option
+from neuron_observer.cli.hosts import make_judge, open_reader
+from neuron_observer.cli.options import host_options, rules_option
 from neuron_observer.errors import UsageError
 from neuron_observer.text import printable, seconds_text
 

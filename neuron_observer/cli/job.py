@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from neuron_observer.cli.options import host_options, make_judge, open_reader
+from neuron_observer.cli.hosts import make_judge, open_reader
+from neuron_observer.cli.options import host_options
 from neuron_observer.contract import instant
 from neuron_observer.errors import InputError
 from neuron_observer.history import History

@@ -6,14 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from neuron_observer.cli.options import (
-    host_options,
-    kubelet_option,
-    monitor_feed,
-    monitor_option,
-    open_reader,
-    wait_for_report,
-)
+from neuron_observer.cli.hosts import open_reader, wait_for_report
+from neuron_observer.cli.options import host_options, kubelet_option, monitor_feed, monitor_option
 from neuron_observer.jobs.ownership import ranges
 from neuron_observer.model import Missing, Why
 from neuron_observer.oneshot import read_once

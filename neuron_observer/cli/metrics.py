@@ -9,7 +9,8 @@ import click
 
 from neuron_observer.catalogue import METRICS, Kind
 from neuron_observer.catalogue.families import FamilyType, make_family
-from neuron_observer.cli.options import host_options, open_reader
+from neuron_observer.cli.hosts import open_reader
+from neuron_observer.cli.options import host_options
 from neuron_observer.collectors.plan import version_text
 from neuron_observer.model import Missing
 from neuron_observer.oneshot import read_once

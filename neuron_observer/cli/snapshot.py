@@ -10,15 +10,8 @@ import click
 
 from neuron_observer.catalogue import METRICS
 from neuron_observer.checks.judging import look
-from neuron_observer.cli.options import (
-    host_options,
-    make_judge,
-    monitor_feed,
-    monitor_option,
-    open_reader,
-    rules_option,
-    wait_for_report,
-)
+from neuron_observer.cli.hosts import make_judge, open_reader, wait_for_report
+from neuron_observer.cli.options import host_options, monitor_feed, monitor_option, rules_option
 from neuron_observer.contract import snapshot_document
 from neuron_observer.model import NODE, Missing, Place
 from neuron_observer.observer import ALL_LANES

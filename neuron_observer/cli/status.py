@@ -8,7 +8,8 @@ from functools import partial
 import click
 
 from neuron_observer.cli.check import look_and_check
-from neuron_observer.cli.options import host_options, make_judge, open_reader, rules_option
+from neuron_observer.cli.hosts import make_judge, open_reader
+from neuron_observer.cli.options import host_options, rules_option
 
 
 @click.command()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from neuron_observer.cli.options import host_options, make_judge, open_reader, simulation_asked
+from neuron_observer.cli.hosts import make_judge, open_reader
+from neuron_observer.cli.options import host_options, simulation_asked
 from neuron_observer.errors import UsageError
 from neuron_observer.oneshot import NOT_JUDGED, StillFeed
 from neuron_observer.tui.signs import ASCII, signs_for

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from neuron_observer.cli.check import look_and_check
-from neuron_observer.cli.options import make_judge
+from neuron_observer.cli.hosts import make_judge
 from neuron_observer.errors import UsageError
 from tests.checks.looks import DEVICE, reader_of, twice
 from tests.conftest import tree_file

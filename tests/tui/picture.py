@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from neuron_observer.cli.options import make_judge
+from neuron_observer.cli.hosts import make_judge
 from neuron_observer.clock import ManualClock
 from neuron_observer.history import History
 from neuron_observer.observer import ALL_LANES, HostReader

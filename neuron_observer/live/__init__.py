@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import errno
 import os
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from neuron_observer.collectors.kmsg import Classified, KernelLogCollector, LookBack, OwnReads
+from neuron_observer.collectors.kmsg import KernelLogCollector, LookBack, OwnReads
 from neuron_observer.collectors.monitor import COMMAND, MonitorCollector, open_monitor
 from neuron_observer.collectors.monitor_batches import MonitorBatches, has_full_period
 from neuron_observer.derive import make_batch
+from neuron_observer.live.classifier import LineClassifier
 from neuron_observer.model import NODE, Batch, Missing, Place, Why
-from neuron_observer.rules.matcher import Matcher
-from neuron_observer.rules.patterns import load
 from neuron_observer.sources.child import Children
 from neuron_observer.sources.hostfs import LoggingHost
 from neuron_observer.sources.kernel import open_kernel_log
@@ -30,90 +28,12 @@ if TYPE_CHECKING:
     from neuron_observer.clock import Clock
     from neuron_observer.collectors.kmsg import Cursor, KernelBatch
     from neuron_observer.collectors.monitor import Mode, MonitorSample
-    from neuron_observer.model import Cell, Event, Scalar
-    from neuron_observer.parsers.kernel_record import KernelRecord
-    from neuron_observer.rules.matcher import Match
-    from neuron_observer.rules.patterns import Pattern
+    from neuron_observer.model import Cell, Event
+    from neuron_observer.rules.matcher import Matcher
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.lines import LineSource
 
-TEXT = 500  # characters of a line that an event keeps
 _GAP = 0.1  # seconds between two looks while a one-shot waits
-
-
-@cache
-def _shipped() -> Matcher:
-    """The shipped patterns; to compile them takes longer than to look around a host."""
-    return Matcher(load())
-
-
-class LineClassifier:
-    """The patterns as the kernel log collector wants them; counts what it has seen.
-
-    A line of the driver that no pattern knows is *novel*: shown, counted, never an alarm.
-    """
-
-    def __init__(self, matcher: Matcher | None = None) -> None:
-        self.matcher = matcher or _shipped()
-        self.known = 0
-        self.novel = 0
-        self._told: dict[str, dict[str, Scalar]] = {}  # by pattern: what is the same in each event
-
-    def __call__(self, record: KernelRecord, /) -> Classified | None:
-        """The meaning of a record; of several messages in one line the worst, else the first."""
-        matches: list[Match] = []
-        novel = False
-        for hit in self.matcher.scan(record.message.encode("utf-8", "backslashreplace")):
-            matches += hit.matches
-            novel |= hit.novel
-        if matches:
-            self.known += 1
-            worst = matches[0] if len(matches) == 1 else min(matches, key=_rank)
-            return self._meaning(worst, record.message[:TEXT])
-        if not novel:
-            return None
-        self.novel += 1
-        return Classified("novel", NODE, record.message[:TEXT], dict(_NOVEL))
-
-    def _meaning(self, match: Match, text: str) -> Classified:
-        pattern, details = match.pattern, match.details()
-        told = self._told.get(pattern.id)
-        if told is None:
-            told = self._told[pattern.id] = _told(pattern)
-        fields = told.copy()
-        if details.code is not None:
-            fields["code"] = details.code
-        for name, value in details.fields.items():
-            fields[f"line.{name}"] = value
-        label = next((details.fields[name] for name in _LABELS if name in details.fields), "")
-        return Classified(pattern.id, Place(*details.place, label), text, fields)
-
-
-_LABELS = ("adapter", "function")  # an EFA's name, a PCI function's address
-_NOVEL: dict[str, Scalar] = {"verdict": "novel", "severity": "info", "action": "none"}
-_SEVERITIES = ("critical", "warning", "info")
-
-
-def _rank(match: Match) -> tuple[bool, int]:
-    pattern = match.pattern
-    return pattern.shadow, _SEVERITIES.index(pattern.severity.value)
-
-
-def _told(pattern: Pattern) -> dict[str, Scalar]:
-    """What an event says of its pattern."""
-    fields: dict[str, Scalar] = {
-        "finding": pattern.finding,
-        "verdict": pattern.verdict,
-        "severity": pattern.severity.value,
-        "action": pattern.action.value,
-        "grade": pattern.fact.grade,
-        "blames_hardware": int(pattern.blames_hardware),
-        "may_be_ours": int(pattern.ours),
-        "meaning": pattern.meaning,
-    }
-    if pattern.if_confirmed:
-        fields["if_confirmed"] = pattern.if_confirmed.value
-    return fields
 
 
 class MonitorFeed(NamedTuple):

@@ -1,0 +1,167 @@
+"""The host that a verb is asked about; its root and the clock enter here and only here."""
+
+from __future__ import annotations
+
+import os
+import resource
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import click
+
+from neuron_observer.cli.options import simulation_asked
+from neuron_observer.clock import ManualClock, SystemClock
+from neuron_observer.collectors.firmware import PERIOD
+from neuron_observer.errors import InputError, UsageError
+from neuron_observer.observer import HostReader, Options
+from neuron_observer.sources.hostfs import DirectoryFs
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from neuron_observer.checks.judging import Judge
+    from neuron_observer.cli.options import Simulated
+    from neuron_observer.clock import Clock
+    from neuron_observer.live import MonitorFeed
+    from neuron_observer.sources.hostfs import HostFs
+
+ONE_SHOT_DEADLINE = 10.0  # seconds; nobody waits a minute to hear that a device does not answer
+JOB_MAPPING = "DCGM_HPC_JOB_MAPPING_DIR"  # as dcgm-exporter calls it
+ENOUGH_DESCRIPTORS = 10_000  # a trn2.48xlarge has some 8,000 files that are read again and again
+REPORT_WAIT = 11.0  # seconds; two of neuron-monitor's own periods, and a start
+
+
+def _simulated_host(asked: Simulated) -> HostFs:
+    from neuron_observer.sim.play import simulate  # noqa: PLC0415 - costs yaml
+    from neuron_observer.sim.scenario import WARMEST, load  # noqa: PLC0415 - the same
+
+    name, begin = asked.scenario, None
+    stem, at, seconds = name.rpartition("@")
+    if at and seconds.replace(".", "", 1).isdecimal():
+        name, begin = stem, float(seconds)
+        if begin > WARMEST:
+            raise UsageError(
+                f"--simulate {asked.scenario}: begins more than a day into it",
+                remedy=f"NAME@SECONDS takes at most {WARMEST:.0f}.",
+            )
+    scenario = load(name, instance=asked.instance, driver=asked.driver)
+    return simulate(scenario, SystemClock(), begin=begin)
+
+
+def wait_for_report(reader: HostReader) -> None:
+    """A one-shot waits for one report of a full period, and says so if none comes."""
+    monitor = reader.live.monitor if reader.live else None
+    if monitor is not None and not monitor.wait(REPORT_WAIT):
+        click.echo("neuron-monitor: no report came", err=True)
+
+
+def open_host(root: str) -> HostFs:
+    """A directory as it is, a file as a capture or listing; a simulation where one is asked for."""
+    asked = simulation_asked()
+    if asked:
+        return _simulated_host(asked)
+    if os.path.isdir(root):  # noqa: PTH112 - pathlib is a tenth of what starting costs
+        _refuse_one_level_down(root)
+        return DirectoryFs(root)
+    if os.path.isfile(root):  # noqa: PTH113 - the same
+        from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
+
+        return ListingFs.open(root)
+    raise InputError(
+        f"{root}: no such directory or file",
+        remedy="--host-root takes the directory that holds sys/, or a file made by `capture`.",
+    )
+
+
+def _refuse_one_level_down(root: str) -> None:
+    """A directory that is itself a /sys is an easy mistake, and would look like an empty host."""
+    inside = {"sys", "class", "devices"}.intersection(os.listdir(root))  # noqa: PTH208 - see below
+    if {"class", "devices"} <= inside and "sys" not in inside:
+        raise InputError(
+            f"{root}: holds class/ and devices/, so it plays the part of /sys itself",
+            remedy="--host-root takes the directory above it, the one that holds sys/.",
+        )
+
+
+def open_reader(  # noqa: PLR0913 - one an option
+    host_root: str,
+    config_file: str | None,
+    *,
+    all_devices: bool = False,
+    thorough: bool = True,
+    only: Collection[str] | None = None,
+    kernel_log: bool = False,
+    monitor: MonitorFeed | None = None,
+    whole: bool = False,
+    lasting: bool = False,
+    one_shot: bool = False,
+    deadline: float | None = None,
+    kubelet: bool = False,
+    host: HostFs | None = None,
+) -> HostReader:
+    """A reader of the host that the options name, or of one that they named before.
+
+    A lasting one keeps descriptors, waits for no firmware and lives in the machine's own time;
+    `whole`: of a recording, from its first pass; `one_shot`: what hardware said may be read a
+    second time at once; `deadline`: seconds that firmware may take.
+    """
+    host = host or open_host(host_root)
+    options = Options(
+        thorough=thorough,
+        all_devices=all_devices,
+        only=only,
+        machine=only is None,
+        jobs=only is None,
+        job_mapping=os.environ.get(JOB_MAPPING),
+        keep=lasting and enough_descriptors(),
+        wait_for_firmware=not lasting,
+        firmware_deadline=deadline or (None if lasting else ONE_SHOT_DEADLINE),
+        firmware_period=0.0 if one_shot else PERIOD,
+        kubelet=kubelet,
+        kernel_log=kernel_log,
+        monitor=monitor,
+    )
+    if config_file is not None:
+        from neuron_observer.config import load  # noqa: PLC0415 - costs yaml
+
+        config = load(config_file)
+        options = options._replace(
+            path_map=config.path_map,
+            all_devices=all_devices or config.all_devices,
+            kubelet=kubelet or config.kubelet,
+        )
+    return HostReader(host, SystemClock() if lasting else clock_of(host, whole=whole), options)
+
+
+def make_judge(
+    config_file: str | None = None, extra: Sequence[str] = (), *, one_shot: bool = True
+) -> Judge:
+    """The judge by the shipped rules and a user's own ones; `one_shot`: of two reads."""
+    from neuron_observer.checks.judging import judge_by, load_rules  # noqa: PLC0415 - costs yaml
+    from neuron_observer.config import load  # noqa: PLC0415 - the same
+
+    trusted = load(config_file).trust_untested_driver
+    return judge_by(load_rules(extra), one_shot=one_shot, trust_untested_driver=trusted)
+
+
+def enough_descriptors() -> bool:
+    """Whether all files may stay open; allows itself what an administrator allows, not a shell."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return most >= ENOUGH_DESCRIPTORS
+
+
+def clock_of(host: HostFs, *, whole: bool = False) -> Clock:
+    """The machine's clock; of a recording the clock of its last two passes, which never waits."""
+    if isinstance(host, DirectoryFs):
+        return SystemClock()
+    from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
+
+    if not isinstance(host, ListingFs):
+        return SystemClock()  # a simulation goes with it
+    passes, recorded_at = host.listing.passes, host.listing.recorded_at
+    while not whole and host.number + 2 < len(passes):
+        host.advance()
+    wall = SystemClock().wall() if recorded_at is None else recorded_at + passes[host.number].at
+    return ManualClock(wall)

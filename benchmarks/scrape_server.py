@@ -24,9 +24,10 @@ from neuron_observer.exporters.message import Response
 from neuron_observer.exporters.page import Page
 from neuron_observer.exporters.scrape import metrics_handler
 from neuron_observer.loop import Loop
-from neuron_observer.model import Event, Frame, Health, Place, Value, Verdict
+from neuron_observer.model import Frame, Health, Verdict
 from neuron_observer.observer import HostReader, Options
 from neuron_observer.sources.hostfs import DirectoryFs
+from tests.exporters.feeds import OneFrame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,32 +41,16 @@ FRAMES = 6
 SEED = 20261130
 
 
-class Frames:
+class Frames(OneFrame):
     """A feed that another frame comes from at every scrape: nothing on the page stays."""
 
     def __init__(self, frames: Sequence[Frame]) -> None:
         self._frames = cycle(frames)
-        self.frame = next(self._frames)
+        super().__init__(next(self._frames))
 
     def next(self) -> None:
         """Go on to another frame."""
         self.frame = next(self._frames)
-
-    def latest(self) -> Frame | None:
-        """The frame at hand."""
-        return self.frame
-
-    def history(self, metric: str, place: Place, seconds: float) -> Sequence[Value]:  # noqa: ARG002
-        """None is held."""
-        return ()
-
-    def events(self, seconds: float) -> Sequence[Event]:  # noqa: ARG002 - the port's signature
-        """None happened."""
-        return ()
-
-    def explain(self, finding_id: str) -> str:  # noqa: ARG002 - the port's signature
-        """Nothing is found."""
-        return ""
 
 
 def frames(folder: Path) -> list[Frame]:

@@ -79,12 +79,12 @@ class StillFeed:
         return self._explain(finding_id)
 
 
-def let_time_pass(reader: HostReader, since: float) -> bool:
-    """Wait until `ONE_SHOT_GAP` after an instant (monotonic), or go to a recording's next pass.
+def let_time_pass(reader: HostReader, since: float, seconds: float = ONE_SHOT_GAP) -> bool:
+    """Wait until so long after an instant (monotonic), or go to a recording's next pass.
 
     False if a recording has no other pass.
     """
-    gap: float | None = since + ONE_SHOT_GAP - reader.clock.monotonic()
+    gap: float | None = since + seconds - reader.clock.monotonic()
     if not isinstance(reader.host, DirectoryFs):
         from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
 

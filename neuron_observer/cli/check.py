@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from neuron_observer.checks import scope as scopes
-from neuron_observer.checks.judging import look
-from neuron_observer.cli.hosts import make_judge, open_reader
+from neuron_observer.cli.hosts import make_judge
+from neuron_observer.cli.judged import look_and_check, open_look, say
 from neuron_observer.cli.options import host_options, rules_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from neuron_observer.checks.judging import Judge
     from neuron_observer.checks.verdict import Checked
-    from neuron_observer.observer import HostReader
 
 NPD_DEADLINE = 3.0  # seconds; Node Problem Detector ends a plugin after 5
 
@@ -77,16 +72,9 @@ def command(  # noqa: PLR0913 - one an option
     """
     if devices and cores:
         raise click.UsageError("--devices and --cores: give one of them")
-    reader = open_reader(
-        host_root,
-        config_file,
-        all_devices=all_devices,
-        thorough=False,
-        kernel_log=True,
-        one_shot=True,
-        deadline=deadline or (NPD_DEADLINE if form == "npd" else None),
-    )
     wanted = _wanted(devices, cores)
+    deadline = deadline or (NPD_DEADLINE if form == "npd" else None)
+    reader = open_look(host_root, config_file, all_devices=all_devices, deadline=deadline)
     make = partial(make_judge, config_file, extra)
     checked = look_and_check(reader, make, wanted, core_size)
     return _answer(checked, form, fail_on)
@@ -99,45 +87,14 @@ def _wanted(devices: str | None, cores: str | None) -> tuple[str, tuple[int, ...
     return None if cores is None else ("cores", scopes.listed(cores, "--cores"))
 
 
-def look_and_check(
-    reader: HostReader,
-    make: Callable[[], Judge],
-    wanted: tuple[str, tuple[int, ...]] | None = None,
-    core_size: int | None = None,
-) -> Checked:
-    """Look at a host, close its reader, and say how it is."""
-    begin = reader.clock.monotonic()
-    try:
-        scope = scopes.WHOLE_NODE
-        if wanted and wanted[0] == "devices":
-            scope = scopes.by_devices(wanted[1], reader.topology)
-        frame = look(reader, make).frame
-        topology = reader.topology
-        seconds = reader.clock.monotonic() - begin
-    finally:
-        reader.close()
-    from neuron_observer.checks.inventory import take  # noqa: PLC0415 - while nothing waits
-    from neuron_observer.checks.verdict import check  # noqa: PLC0415 - the same
-
-    if wanted and wanted[0] == "cores":
-        scope = scopes.by_cores(wanted[1], core_size, topology, frame.snapshot.devices)
-    checked = check(frame, scope, take(topology, frame.snapshot))
-    return checked._replace(seconds=seconds)
-
-
 def _answer(checked: Checked, form: str, fail_on: str | None) -> int:
     from neuron_observer.checks import plugins  # noqa: PLC0415 - after the look
     from neuron_observer.checks.verdict import exit_code  # noqa: PLC0415 - the same
+    from neuron_observer.checks.words import report  # noqa: PLC0415 - the same
 
     code = exit_code(checked.verdict, fail_on or ("critical" if form == "slurm" else "warning"))
-    if form == "json":
-        from neuron_observer.checks.documents import document  # noqa: PLC0415 - only here
-
-        click.echo(json.dumps(document(checked, code), indent=1))
-    elif form == "text":
-        from neuron_observer.checks.words import report  # noqa: PLC0415 - only here
-
-        click.echo("\n".join(report(checked)))
+    if form in ("json", "text"):
+        say(checked, form, code, report)
     elif form == "nagios":
         click.echo(plugins.nagios(checked))
     elif form == "npd":

@@ -9,7 +9,8 @@ import click
 
 from neuron_observer.checks.inventory import MEANINGS
 from neuron_observer.checks.judging import load_rules, look
-from neuron_observer.cli.hosts import make_judge, open_reader
+from neuron_observer.cli.hosts import make_judge
+from neuron_observer.cli.judged import open_look
 from neuron_observer.cli.options import host_options, rules_option
 from neuron_observer.doctor import is_neuron_host
 from neuron_observer.errors import UsageError
@@ -49,14 +50,7 @@ def command(
     if no_look:
         click.echo("\n".join(lines))
         return 0
-    reader = open_reader(
-        host_root,
-        config_file,
-        all_devices=all_devices,
-        thorough=False,
-        kernel_log=True,
-        one_shot=True,
-    )
+    reader = open_look(host_root, config_file, all_devices=all_devices)
     click.echo(
         "\n".join([*lines, "", *_now(fault, reader, partial(make_judge, config_file, extra))])
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from neuron_observer.cli.check import look_and_check
 from neuron_observer.cli.hosts import make_judge, open_reader
+from neuron_observer.cli.judged import look_and_check, open_look, say
 from neuron_observer.cli.options import host_options, rules_option
 from neuron_observer.errors import UsageError
 from neuron_observer.text import printable, seconds_text
@@ -48,28 +47,23 @@ def command(
 
     With --watch each change is told on stderr as it comes. The exit code is that of `check`.
     """
-    reader = open_reader(
-        host_root,
-        config_file,
-        all_devices=all_devices,
-        thorough=False,
-        kernel_log=True,
-        lasting=seconds is not None,
-        one_shot=seconds is None,
-    )
     if seconds is None:
+        reader = open_look(host_root, config_file, all_devices=all_devices)
         checked = look_and_check(reader, partial(make_judge, config_file, extra))
     else:
+        reader = open_reader(
+            host_root,
+            config_file,
+            all_devices=all_devices,
+            thorough=False,
+            kernel_log=True,
+            lasting=True,
+        )
         checked = watched(reader, make_judge(config_file, extra, one_shot=False), seconds)
     from neuron_observer.checks.verdict import exit_code  # noqa: PLC0415 - after the look
 
     code = exit_code(checked.verdict, "warning")
-    if form == "json":
-        from neuron_observer.checks.documents import document  # noqa: PLC0415 - only here
-
-        click.echo(json.dumps(document(checked, code), indent=1))
-    else:
-        click.echo("\n".join(_lines(checked)))
+    say(checked, form, code, _lines)
     return code
 
 

@@ -18,7 +18,7 @@ from neuron_observer.jobs.report import JobTally
 from neuron_observer.loop import PERIODS
 from neuron_observer.loop.schedule import Schedule
 from neuron_observer.model import Frame
-from neuron_observer.sources.listing import ListingFs
+from neuron_observer.oneshot import let_time_pass
 from neuron_observer.text import DASH, bytes_text, printable, seconds_text
 
 if TYPE_CHECKING:
@@ -89,19 +89,10 @@ def watch(reader: HostReader, seconds: float, period: float = PERIOD) -> Iterato
     while True:
         snapshot = reader.poll({*_MOVING, *schedule.due(reader.clock.monotonic())})
         yield snapshot
-        if snapshot.monotonic - begin >= seconds or not _let_time_pass(reader, period):
+        if snapshot.monotonic - begin >= seconds or not let_time_pass(
+            reader, reader.clock.monotonic(), period
+        ):
             return
-
-
-def _let_time_pass(reader: HostReader, seconds: float) -> bool:
-    gap: float | None = seconds
-    if isinstance(reader.host, ListingFs):
-        gap = reader.host.until_next
-        reader.host.advance()
-    if gap is None:
-        return False
-    reader.clock.wait(gap)
-    return True
 
 
 def _find(tally: JobTally, wanted: str) -> JobReport:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 
 import click
 
-from neuron_observer.cli.check import look_and_check
-from neuron_observer.cli.hosts import make_judge, open_reader
+from neuron_observer.cli.hosts import make_judge
+from neuron_observer.cli.judged import look_and_check, open_look, say
 from neuron_observer.cli.options import host_options, rules_option
 
 
@@ -28,24 +27,11 @@ def command(
 
     Two reads 300 ms apart; the exit code is that of `check`.
     """
-    reader = open_reader(
-        host_root,
-        config_file,
-        all_devices=all_devices,
-        thorough=False,
-        kernel_log=True,
-        one_shot=True,
-    )
+    reader = open_look(host_root, config_file, all_devices=all_devices)
     checked = look_and_check(reader, partial(make_judge, config_file, extra))
     from neuron_observer.checks.verdict import exit_code  # noqa: PLC0415 - after the look
+    from neuron_observer.checks.words import status  # noqa: PLC0415 - the same
 
     code = exit_code(checked.verdict, "warning")
-    if form == "json":
-        from neuron_observer.checks.documents import document  # noqa: PLC0415 - only here
-
-        click.echo(json.dumps(document(checked, code), indent=1))
-    else:
-        from neuron_observer.checks.words import status  # noqa: PLC0415 - only here
-
-        click.echo("\n".join(status(checked)))
+    say(checked, form, code, status)
     return code

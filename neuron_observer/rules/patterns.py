@@ -36,6 +36,7 @@ import yaml
 
 from neuron_observer.errors import ConfigError
 from neuron_observer.model import Action, Severity
+from neuron_observer.rules.nodes import NodeReader, compose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -135,15 +136,7 @@ def _load(files: Iterable[Path]) -> tuple[Pattern, ...]:
 
 
 def _rows(path: Path) -> list[tuple[int, Pattern]]:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        root = yaml.compose(path.read_text("utf-8"), Loader=loader)
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot be read: {error}", file=str(path)) from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark else None
-        raise ConfigError(f"is no YAML: {error}", file=str(path), line=line) from None
+    root = compose(path)
     top = _Reader(str(path)).mapping(root, "the file")
     unknown = set(top) - {"defaults", "patterns"}
     if unknown:
@@ -151,67 +144,22 @@ def _rows(path: Path) -> list[tuple[int, Pattern]]:
     reader = _Reader(str(path))
     defaults = reader.mapping(top["defaults"], "defaults") if "defaults" in top else {}
     return [
-        (node.start_mark.line + 1, reader.row(node, defaults))
+        (node.start_mark.line + 1, reader.pattern(node, defaults))
         for node in reader.sequence(top.get("patterns"), "patterns")
     ]
 
 
-class _Reader:
-    """Turns YAML nodes into rows; every error names the file, the line, the row and the key."""
-
-    def __init__(self, file: str) -> None:
-        self._file = file
-        self._row = ""
-
-    def fail(self, message: str, node: yaml.Node | None) -> ConfigError:
-        line = node.start_mark.line + 1 if node is not None else None
-        prefix = f"{self._row}: " if self._row else ""
-        return ConfigError(prefix + message, file=self._file, line=line)
-
-    def mapping(self, node: yaml.Node | None, what: str) -> dict[str, yaml.Node]:
-        if not isinstance(node, yaml.MappingNode):
-            raise self.fail(f"{what} must be a mapping", node)
-        found: dict[str, yaml.Node] = {}
-        for key, value in node.value:
-            if key.value in found:
-                raise self.fail(f"{what}: key {key.value!r} twice", key)
-            found[key.value] = value
-        return found
-
-    def sequence(self, node: yaml.Node | None, what: str) -> list[yaml.Node]:
-        if not isinstance(node, yaml.SequenceNode):
-            raise self.fail(f"{what} must be a list", node)
-        return list(node.value)
+class _Reader(NodeReader):
+    """Turns YAML nodes into rows."""
 
     def text(self, node: yaml.Node, what: str) -> str:
-        if not isinstance(node, yaml.ScalarNode) or not node.value.strip():
-            raise self.fail(f"{what} must be a text", node)
-        return " ".join(str(node.value).split())
+        """On one line, however it is written."""
+        return " ".join(super().text(node, what).split())
 
     def expression(self, node: yaml.Node, what: str) -> str:
         if not isinstance(node, yaml.ScalarNode) or not node.value.isascii():
             raise self.fail(f"{what} must be an ASCII regular expression", node)
         return str(node.value)
-
-    def texts(
-        self,
-        node: yaml.Node,
-        what: str,
-        one: Callable[[yaml.Node, str], str],
-    ) -> tuple[str, ...]:
-        if isinstance(node, yaml.SequenceNode):
-            return tuple(one(item, what) for item in node.value)
-        return (one(node, what),)
-
-    def choice(self, node: yaml.Node, what: str, choices: Iterable[str]) -> str:
-        value = self.text(node, what)
-        allowed = tuple(choices)
-        if value not in allowed:
-            raise self.fail(f"{what}: {value!r} is none of {', '.join(allowed)}", node)
-        return value
-
-    def flag(self, node: yaml.Node, what: str) -> bool:
-        return self.choice(node, what, ("true", "false")) == "true"
 
     def fact(self, node: yaml.Node) -> Fact:
         part = self.mapping(node, "fact")
@@ -220,11 +168,11 @@ class _Reader:
         grade: Any = self.choice(part["grade"], "fact.grade", get_args(Grade))
         return Fact(grade, self.text(part["source"], "fact.source"))
 
-    def row(self, node: yaml.Node, defaults: dict[str, yaml.Node]) -> Pattern:
-        self._row = ""
+    def pattern(self, node: yaml.Node, defaults: dict[str, yaml.Node]) -> Pattern:
+        self.row = ""
         given = defaults | self.mapping(node, "a row")
         if "id" in given:
-            self._row = self.text(given["id"], "id")
+            self.row = self.text(given["id"], "id")
         missing = [key for key in _REQUIRED if key not in given]
         if missing:
             raise self.fail(f"the key {missing[0]!r} is missing", node)
@@ -246,7 +194,7 @@ class _Reader:
             "code": lambda: self.text(node, key),
             "excuses": lambda: self.text(node, key),
             "match": lambda: self.texts(node, key, self.expression),
-            "confirm_by": lambda: self.texts(node, key, self.text),
+            "confirm_by": lambda: self.texts(node, key),
             "where": lambda: self.choice(node, key, get_args(Where)),
             "verdict": lambda: self.choice(node, key, get_args(Class)),
             "severity": lambda: Severity(self.choice(node, key, [s.value for s in Severity])),

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import pytest
 
-from neuron_observer.cli.check import look_and_check
 from neuron_observer.cli.hosts import make_judge
+from neuron_observer.cli.judged import look_and_check
 from neuron_observer.errors import UsageError
 from tests.checks.looks import DEVICE, reader_of, twice
 from tests.conftest import tree_file

@@ -62,7 +62,11 @@ def test_defaults_of_a_file(tmp_path: Path) -> None:
         ),
         (("verdict: suspect", "verdict: bad"), 4, "one: verdict: 'bad' is none of hw_fault"),
         (("verdict: suspect", "verdict: info\n    severity: warning"), 2, "never has severity"),
-        (("    action: watch\n", "    action: watch\n    action: none\n"), 8, "'action' twice"),
+        (
+            ("    action: watch\n", "    action: watch\n    action: none\n"),
+            8,
+            "'action' stands twice",
+        ),
         (("verdict: suspect", "verdict: hw_fault"), 2, "needs if_confirmed and confirm_by"),
         (("verdict: suspect", "verdict: app_error\n    blames_hardware: true"), 2, "never blames"),
         (("where: kernel", "where: monitor"), 2, "do not agree"),

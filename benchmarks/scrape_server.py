@@ -44,6 +44,8 @@ SEED = 20261130
 class Frames(OneFrame):
     """A feed that another frame comes from at every scrape: nothing on the page stays."""
 
+    frame: Frame
+
     def __init__(self, frames: Sequence[Frame]) -> None:
         self._frames = cycle(frames)
         super().__init__(next(self._frames))

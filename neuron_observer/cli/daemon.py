@@ -11,7 +11,8 @@ import click
 from neuron_observer import __version__
 from neuron_observer.cli.hosts import make_judge, open_reader
 from neuron_observer.cli.options import host_options, kubelet_option, rules_option
-from neuron_observer.daemon import Daemon, stopped_by_signals
+from neuron_observer.daemon import Daemon
+from neuron_observer.daemon.signals import stopped_by_signals
 from neuron_observer.exporters.listener import bound, listen, parse_address
 from neuron_observer.exporters.series import DETAILS
 from neuron_observer.loop import Loop

@@ -13,7 +13,8 @@ import pytest
 
 from neuron_observer.clock import ManualClock, SystemClock
 from neuron_observer.contract import jobs_document
-from neuron_observer.daemon import Daemon, stopped_by_signals
+from neuron_observer.daemon import Daemon
+from neuron_observer.daemon.signals import stopped_by_signals
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.listener import Address, bound, listen
 from neuron_observer.loop import Loop

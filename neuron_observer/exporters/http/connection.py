@@ -91,7 +91,7 @@ class Connection:
         if request.method != "HEAD" and answer.body:
             self._outgoing.append(memoryview(answer.body))
         self._then = self._again if keep else self._linger
-        self._begin_to_send()
+        self._send()
 
     def stop(self, seconds: float) -> None:
         """The server stops: whoever is in the middle of something has a little time."""
@@ -142,10 +142,11 @@ class Connection:
         elif not data:
             self.close()
         else:
-            if not self._incoming:
-                self._by(self._limits.request_seconds, self._too_slow)
+            began = not self._incoming
             self._incoming.add(data)
             self._take()
+            if began and self._step == self._read:
+                self._by(self._limits.request_seconds, self._too_slow)
 
     def _take(self) -> None:
         try:
@@ -179,17 +180,20 @@ class Connection:
     def _refuse(self, answer: Response) -> None:
         self._outgoing.append(memoryview(head(answer, keep=False) + answer.body))
         self._then = self._linger
-        self._begin_to_send()
-
-    def _begin_to_send(self) -> None:
-        self._by(self._limits.answer_seconds, self.close)
         self._send()
 
     def _send(self) -> None:
         if self._push():
             self._then()
         else:
-            self._go(self._send, self.wire.waits_for)
+            self._go(self._go_on_sending, self.wire.waits_for)
+            self._by(self._limits.answer_seconds, self.close)
+
+    def _go_on_sending(self) -> None:
+        if self._push():
+            self._then()
+        else:
+            self._go(self._go_on_sending, self.wire.waits_for)
 
     def _push(self) -> bool:
         """Send what the client takes; whether that is all."""
@@ -232,7 +236,7 @@ class Connection:
     def _begin_to_stream(self, request: Request, stream: Stream) -> None:
         self._outgoing.append(memoryview(head(stream, keep=False, more=self._server.headers)))
         if request.method == "HEAD":
-            self._begin_to_send()
+            self._send()
             return
         self._outlet = Outlet(
             self._limits.stream_bytes, lambda: self._server.soon(self, self._pour)

@@ -12,9 +12,11 @@ from neuron_observer import __version__
 from neuron_observer.cli.hosts import make_judge, open_reader
 from neuron_observer.cli.options import host_options, kubelet_option, rules_option
 from neuron_observer.daemon import Daemon
+from neuron_observer.daemon.listening import listening, places, warning
 from neuron_observer.daemon.signals import stopped_by_signals
-from neuron_observer.exporters.listener import bound, listen, parse_address
+from neuron_observer.daemon.web_config import load
 from neuron_observer.exporters.series import DETAILS
+from neuron_observer.exporters.web import Web
 from neuron_observer.loop import Loop
 
 if TYPE_CHECKING:
@@ -24,11 +26,18 @@ if TYPE_CHECKING:
 @click.command()
 @click.option(
     "--listen",
-    "address",
-    default="127.0.0.1:9744",
+    "addresses",
+    default=("127.0.0.1:9744",),
+    multiple=True,
     show_default=True,
     metavar="HOST:PORT",
-    help="Where to serve /metrics, /healthz and /readyz.",
+    help="Where to serve /metrics, /healthz and /readyz; may be repeated.",
+)
+@click.option("--socket", metavar="PATH", default="", help="Also a unix socket.")
+@click.option(
+    "--web-config",
+    metavar="FILE",
+    help="TLS and passwords, in the form of Prometheus's exporters.",
 )
 @click.option(
     "--detail",
@@ -47,7 +56,9 @@ if TYPE_CHECKING:
 @rules_option
 def command(  # noqa: PLR0913 - one an option
     *,
-    address: str,
+    addresses: tuple[str, ...],
+    socket: str,
+    web_config: str | None,
     detail: Detail,
     job_labels: bool,
     kubelet: bool,
@@ -58,11 +69,11 @@ def command(  # noqa: PLR0913 - one an option
 ) -> None:
     """Read and judge this host until SIGTERM or Ctrl-C; answer Prometheus from the last frame.
 
-    Nobody but this machine can ask unless --listen names another address; there is no password.
-    Says on standard error where it listens, and then nothing unless something is wrong.
+    Nobody but this machine can ask unless --listen names another address; then --web-config says
+    by TLS and with which passwords. Says on standard error where it listens, and then nothing
+    unless something is wrong.
     """
-    listener = listen(parse_address(address))
-    with listener:
+    with listening(addresses, socket) as listeners:
         judge = make_judge(config_file, extra, one_shot=False)
         reader = open_reader(
             host_root,
@@ -72,12 +83,21 @@ def command(  # noqa: PLR0913 - one an option
             kernel_log=True,
             kubelet=kubelet,
         )
+        web = Web(lambda: load(web_config), reader.clock, _say) if web_config else None
         loop = Loop(reader, judge=judge, explain=judge.explain)
         daemon = Daemon(
-            loop, [listener], reader.clock, detail=detail, job_labels=job_labels, say=_say
+            loop,
+            listeners,
+            reader.clock,
+            detail=detail,
+            job_labels=job_labels,
+            web=web,
+            say=_say,
         )
         with stopped_by_signals(daemon):
-            _say(f"{__version__}: http://{bound(listener)}/metrics, host {reader.host.root}")
+            _say(f"{__version__}: {places(listeners, web)}, host {reader.host.root}")
+            if text := warning(listeners, web):
+                _say(text)
             daemon.run()
     _say("stopped")
 

@@ -41,6 +41,7 @@ TLS = ("silent", "half-open TLS", "handshakes", "passwords")
 PERIOD = min(PERIODS.values())
 MOST_GAP, MOST_MEMORY, MOST_WAIT = 1.5, 20.0, 1.0  # of the period; MB; seconds
 USER, PASSWORD = "alice", "a password"
+_QUIET = 3.0  # seconds of rest before the floods
 _STEP = 0.25  # seconds between two looks at the memory
 
 
@@ -134,6 +135,11 @@ def target(folder: Path, *, tls: bool) -> Iterator[Target]:
         for _ in range(20):  # until pages were made, and memory was taken for them
             found.answer()
             time.sleep(0.1)  # noqa: TID251 - frames come meanwhile
+        found.look()
+        time.sleep(_QUIET)  # noqa: TID251 - what it does when nobody asks
+        gaps, memory = found.look()
+        kind = "by TLS, with passwords" if tls else "plain"
+        print(f"{kind}: quiet, gap p99 {p99(gaps) / PERIOD:.2f} periods, {memory:.1f} MB")
         yield found
         process.stdin.close()
         process.wait(10)

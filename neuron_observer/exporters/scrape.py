@@ -37,9 +37,8 @@ def metrics_handler(page: Page) -> Callable[[Request], Response]:
         headers = [("Vary", "Accept, Accept-Encoding")]
         if gzip:
             headers.append(("Content-Encoding", "gzip"))
-        return Response(
-            page.render(form, gzip=gzip), content_type=form.value, headers=tuple(headers)
-        )
+        *parts, last = page.parts(form, gzip=gzip)
+        return Response(last, content_type=form.value, headers=tuple(headers), before=tuple(parts))
 
     return handle
 

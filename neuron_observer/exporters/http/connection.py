@@ -88,8 +88,8 @@ class Connection:
             return
         keep = keeps(request) and not self._server.stopping
         self._outgoing.append(memoryview(head(answer, keep=keep, more=self._server.headers)))
-        if request.method != "HEAD" and answer.body:
-            self._outgoing.append(memoryview(answer.body))
+        if request.method != "HEAD":
+            self._outgoing.extend(memoryview(one) for one in (*answer.before, answer.body) if one)
         self._then = self._again if keep else self._linger
         self._send()
 
@@ -178,6 +178,7 @@ class Connection:
         self._refuse(plain(503, "the answer took too long"))
 
     def _refuse(self, answer: Response) -> None:
+        self._incoming.clear()
         self._outgoing.append(memoryview(head(answer, keep=False) + answer.body))
         self._then = self._linger
         self._send()
@@ -228,9 +229,9 @@ class Connection:
         self._by(_LINGER_SECONDS, self.close)
 
     def _discard(self) -> None:
-        data = self.wire.receive()
-        self._left -= len(data or b"")
-        if data == b"" or self._left < 0:
+        size = self.wire.discard()
+        self._left -= size or 0
+        if size == 0 or self._left < 0:
             self.close()
 
     def _begin_to_stream(self, request: Request, stream: Stream) -> None:

@@ -41,7 +41,6 @@ TLS = ("silent", "half-open TLS", "handshakes", "passwords")
 PERIOD = min(PERIODS.values())
 MOST_GAP, MOST_MEMORY, MOST_WAIT = 1.5, 20.0, 1.0  # of the period; MB; seconds
 USER, PASSWORD = "alice", "a password"
-_QUIET = 3.0  # seconds of rest before the floods
 _STEP = 0.25  # seconds between two looks at the memory
 
 
@@ -123,7 +122,7 @@ def write_web_config(folder: Path) -> Path:
 
 
 @contextmanager
-def target(folder: Path, *, tls: bool) -> Iterator[Target]:
+def target(folder: Path, quiet: float, *, tls: bool) -> Iterator[Target]:
     """A daemon over a host, at work."""
     path = folder / f"socket-{tls}"
     command = [sys.executable, "-m", "benchmarks.floods.target", folder / "tree", path]
@@ -132,11 +131,12 @@ def target(folder: Path, *, tls: bool) -> Iterator[Target]:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, text=True, **pipes) as process:  # type: ignore[call-overload]
         found = Target(process, path, tls=tls)
-        for _ in range(20):  # until pages were made, and memory was taken for them
+        for _ in range(round(quiet * 10)):  # until memory was taken for pages of some frames
             found.answer()
             time.sleep(0.1)  # noqa: TID251 - frames come meanwhile
+        found.answer()
         found.look()
-        time.sleep(_QUIET)  # noqa: TID251 - what it does when nobody asks
+        time.sleep(quiet)  # noqa: TID251 - what it does when nobody asks
         gaps, memory = found.look()
         kind = "by TLS, with passwords" if tls else "plain"
         print(f"{kind}: quiet, gap p99 {p99(gaps) / PERIOD:.2f} periods, {memory:.1f} MB")
@@ -184,6 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("kinds", nargs="*", metavar="KIND", default=[*PLAIN, *TLS])
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--clients", type=int, default=1000)
+    parser.add_argument("--quiet", type=float, default=5.0, help="seconds before the floods")
     parser.add_argument("--host", type=Path, default=LISTING)
     options = parser.parse_args(arguments)
     print(machine(), flush=True)
@@ -194,7 +195,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for kinds, tls in ((PLAIN, False), (TLS, True)):
             wanted = [kind for kind in options.kinds if kind in kinds]
             if wanted:
-                with target(folder, tls=tls) as at:
+                with target(folder, options.quiet, tls=tls) as at:
                     for kind in wanted:
                         met &= flood(kind, at, options.clients, options.seconds)
     return 0 if met else 1

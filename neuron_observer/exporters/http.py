@@ -11,27 +11,44 @@ from __future__ import annotations
 import errno
 import selectors
 import socket
+import struct
 from contextlib import suppress
+from queue import Empty, Full, Queue
+from select import select
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.clock import SystemClock
-from neuron_observer.exporters.message import END, Refused, keeps, parse, plain, written
+from neuron_observer.exporters.message import (
+    END,
+    Handler,
+    Peer,
+    Refused,
+    Stream,
+    keeps,
+    length,
+    parse,
+    plain,
+    started,
+    written,
+)
+from neuron_observer.exporters.routes import answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Sequence
 
     from neuron_observer.clock import Clock
     from neuron_observer.exporters.message import Request, Response
+    from neuron_observer.exporters.routes import Routes
 
-_METHODS = ("GET", "HEAD")
+__all__ = ["Handler", "Limits", "Server"]
 _CHUNK = 4096
 _REFUSERS = 16  # connections beyond the limit that are told so; more are dropped
 _NO_DESCRIPTOR = 0.1  # seconds until the next try
 _LINGER = 16  # reads of what a refused client still sends, before its connection goes
 
-
-Handler: TypeAlias = "Callable[[Request], Response]"
+_PEER = struct.Struct("3i")  # struct ucred: pid, uid, gid
+_UNTAKEN = 64  # messages of a stream that wait for a client
 
 
 class Limits(NamedTuple):
@@ -39,6 +56,7 @@ class Limits(NamedTuple):
 
     connections: int = 64
     request_bytes: int = 16384
+    body_bytes: int = 65536
     request_seconds: float = 5.0
     idle_seconds: float = 30.0
     answer_seconds: float = 10.0
@@ -55,7 +73,8 @@ class _Connection:
     def serve(self) -> None:
         """Answer requests until the client goes, errs or idles too long."""
         with suppress(OSError), self.sock:
-            self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self.sock.family != socket.AF_UNIX:
+                self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             while self._one():
                 pass
 
@@ -72,11 +91,15 @@ class _Connection:
             if head is None:
                 return False
             request = parse(head)
+            request = request._replace(body=self._body(length(request)), peer=_peer(self.sock))
         except Refused as refused:
             self._send(written(refused.response, keep=False))
             self._linger()
             return False
         response = self._server.answer(request)
+        if isinstance(response, Stream):
+            self._stream(response, with_body=request.method != "HEAD")
+            return False
         keep = keeps(request) and not self._server.stopping
         self._send(written(response, keep=keep, with_body=request.method != "HEAD"))
         if not keep:
@@ -109,6 +132,44 @@ class _Connection:
             raise Refused(431, f"a request may have {limits.request_bytes} bytes")
         return head
 
+    def _body(self, size: int) -> bytes:
+        if size > self._server.limits.body_bytes:
+            raise Refused(413, f"a body may have {self._server.limits.body_bytes} bytes")
+        self.sock.settimeout(self._server.limits.request_seconds)
+        while len(self._buffer) < size:
+            try:
+                more = self.sock.recv(_CHUNK)
+            except TimeoutError:
+                raise Refused(408, "the request took too long") from None
+            if not more:
+                raise ConnectionError("the client left")
+            self._buffer += more
+        body, self._buffer = self._buffer[:size], self._buffer[size:]
+        return body
+
+    def _stream(self, stream: Stream, *, with_body: bool) -> None:
+        """Send what comes until the client is gone, takes too little, or the server stops."""
+        self._send(started(stream))
+        waiting: Queue[bytes] = Queue(_UNTAKEN)
+        gone = not with_body
+
+        def send(data: bytes) -> None:
+            nonlocal gone
+            try:
+                waiting.put_nowait(data)
+            except Full:
+                gone = True
+
+        end = stream.open(send)
+        try:
+            while not (gone or self._server.stopping):
+                with suppress(Empty):
+                    self._send(waiting.get(timeout=0.2))
+                if select([self.sock], [], [], 0)[0] and not self.sock.recv(_CHUNK):
+                    break
+        finally:
+            end()
+
     def _send(self, answer: bytes) -> None:
         self.sock.settimeout(self._server.limits.answer_seconds)
         self.sock.sendall(answer)
@@ -127,14 +188,14 @@ class Server:
 
     def __init__(
         self,
-        listener: socket.socket,
-        routes: Mapping[str, Handler],
+        listeners: Sequence[socket.socket],
+        routes: Routes,
         *,
         clock: Clock | None = None,
         limits: Limits | None = None,
         report: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.listener = listener
+        self.listeners = tuple(listeners)
         self.routes = routes
         self.clock = clock or SystemClock()
         self.limits = limits or Limits()
@@ -147,21 +208,16 @@ class Server:
 
     def start(self) -> None:
         """Begin to accept, in a thread of its own."""
-        self.listener.setblocking(False)
+        for listener in self.listeners:
+            listener.setblocking(False)
         self._wake, woken = socket.socketpair()
         self._acceptor = Thread(target=self._accept, args=(woken,), name="http", daemon=True)
         self._acceptor.start()
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: Request) -> Response | Stream:
         """The answer to a request; a handler that fails costs only its own request."""
-        handler = self.routes.get(request.path)
-        if handler is None:
-            return plain(404, f"nothing at {request.path}; see /")
-        if request.method not in _METHODS:
-            why = plain(405, "GET or HEAD, please")
-            return why._replace(headers=(("Allow", ", ".join(_METHODS)),))
         try:
-            return handler(request)
+            return answer(self.routes, request)
         except Exception as error:  # noqa: BLE001 - see above; reported
             self.report(f"{request.path}: {type(error).__name__}: {error}")
             return plain(500, "this is an error of the observer; its log says more")
@@ -180,20 +236,22 @@ class Server:
         deadline = self.clock.monotonic() + 1.0
         for thread in threads.values():
             thread.join(max(deadline - self.clock.monotonic(), 0.0))
-        self.listener.close()
+        for listener in self.listeners:
+            listener.close()
 
     def _accept(self, woken: socket.socket) -> None:
         with woken, selectors.DefaultSelector() as selector:
-            selector.register(self.listener, selectors.EVENT_READ)
+            for listener in self.listeners:
+                selector.register(listener, selectors.EVENT_READ, listener)
             selector.register(woken, selectors.EVENT_READ)
             while not self.stopping:
-                selector.select()
-                if not self.stopping:
-                    self._take()
+                for key, _ in selector.select():
+                    if key.data and not self.stopping:
+                        self._take(key.data)
 
-    def _take(self) -> None:
+    def _take(self, listener: socket.socket) -> None:
         try:
-            sock, _ = self.listener.accept()
+            sock, _ = listener.accept()
         except OSError as error:  # the client is gone again, or no descriptor is free
             if error.errno in (errno.EMFILE, errno.ENFILE):
                 self.clock.wait(_NO_DESCRIPTOR)
@@ -231,3 +289,11 @@ def _started(thread: Thread) -> bool:
     except RuntimeError:  # no more threads
         return False
     return True
+
+
+def _peer(sock: socket.socket) -> Peer | None:
+    if sock.family != socket.AF_UNIX:
+        return None
+    found = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+    pid, uid, gid = _PEER.unpack(found)
+    return Peer(uid, gid, pid)

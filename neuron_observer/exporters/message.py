@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -10,10 +11,17 @@ if TYPE_CHECKING:
 END = b"\r\n\r\n"
 _REASONS = {
     200: "OK",
+    202: "Accepted",
     400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
     408: "Request Timeout",
+    409: "Conflict",
+    411: "Length Required",
+    413: "Content Too Large",
+    422: "Unprocessable Content",
     431: "Request Header Fields Too Large",
     500: "Internal Server Error",
     503: "Service Unavailable",
@@ -22,13 +30,26 @@ _REASONS = {
 _TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
 
 
+class Peer(NamedTuple):
+    """Who is at the other end of a unix socket, as the kernel says (unix(7), SO_PEERCRED)."""
+
+    uid: int
+    gid: int
+    pid: int
+
+
 class Request(NamedTuple):
-    """What was asked for; names of headers in lower case, repeated ones joined by commas."""
+    """What was asked for; names of headers in lower case, repeated ones joined by commas.
+
+    `peer` is None for who comes by TCP: then nothing is known about him.
+    """
 
     method: str
     path: str
     query: str
     headers: Mapping[str, str]
+    body: bytes = b""
+    peer: Peer | None = None
 
 
 class Response(NamedTuple):
@@ -38,6 +59,25 @@ class Response(NamedTuple):
     status: int = 200
     content_type: str = "text/plain; charset=utf-8"
     headers: tuple[tuple[str, str], ...] = ()
+
+
+Send: TypeAlias = Callable[[bytes], None]
+
+
+class Stream(NamedTuple):
+    """An answer without end.
+
+    The server calls `open` with a function that sends: it may be called from any thread, never
+    blocks, does nothing once the client is gone, and drops a client that leaves too much untaken.
+    What `open` returns is called once, when the client is gone, from a thread of the server.
+    """
+
+    open: Callable[[Send], Callable[[], None]]
+    content_type: str = "text/event-stream; charset=utf-8"
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+Handler: TypeAlias = Callable[[Request], Response | Stream]
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error of ours
@@ -85,15 +125,33 @@ def _headers(lines: list[str]) -> dict[str, str]:
     return found
 
 
-def _has_body(request: Request) -> bool:
-    length = request.headers.get("content-length", "0")
-    return length != "0" or "transfer-encoding" in request.headers
+def length(request: Request) -> int:
+    """Bytes of the body that follows; `Refused` if that cannot be known."""
+    if "transfer-encoding" in request.headers:
+        raise Refused(411, "a body comes with its Content-Length, not in chunks")
+    text = request.headers.get("content-length", "0")
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise Refused(400, "the Content-Length is no number")
+    return int(text)
 
 
 def keeps(request: Request) -> bool:
-    """Whether another request may follow; not after a body, which nobody reads."""
+    """Whether another request may follow."""
     words = request.headers.get("connection", "keep-alive").lower().split(",")
-    return "close" not in {word.strip() for word in words} and not _has_body(request)
+    return "close" not in {word.strip() for word in words}
+
+
+def started(stream: Stream) -> bytes:
+    """The head of an answer that ends with its connection."""
+    lines = [
+        "HTTP/1.1 200 OK",
+        f"Content-Type: {stream.content_type}",
+        "Cache-Control: no-store",
+        "X-Content-Type-Options: nosniff",
+        "Connection: close",
+        *(f"{name}: {value}" for name, value in stream.headers),
+    ]
+    return "\r\n".join(lines).encode("latin-1") + END
 
 
 def written(response: Response, *, keep: bool, with_body: bool = True) -> bytes:

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neuron_observer.exporters.message import Refused, Request, Response, keeps, parse, written
+from neuron_observer.exporters.message import (
+    Refused,
+    Request,
+    Response,
+    keeps,
+    length,
+    parse,
+    written,
+)
 
 HOST = b"Host: localhost"
 
@@ -67,13 +75,41 @@ def test_any_bytes_are_a_request_or_refused(head: bytes) -> None:
         (b"GET / HTTP/1.0", False),
         (b"GET / HTTP/1.0\r\nConnection: keep-alive", True),
         (b"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 0", True),
-        (b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5", False),
-        (b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked", False),
+        (b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5", True),
     ],
 )
 def test_whether_the_connection_stays(head: bytes, stays: bool) -> None:
-    """As the client wishes; after a body nobody knows where the next request begins."""
+    """As the client wishes."""
     assert keeps(parse(head)) is stays
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        (b"A: b", 0),
+        (b"Content-Length: 0", 0),
+        (b"Content-Length: 17", 17),
+        (b"Content-Length: 17\r\nContent-Length: 17", 400),
+        (b"Content-Length: 17\r\nContent-Length: 18", 400),
+        (b"Content-Length: -1", 400),
+        (b"Content-Length: +1", 400),
+        (b"Content-Length: 0x1", 400),
+        (b"Content-Length:", 400),
+        (b"Content-Length: 1" + b"0" * 40, 400),
+        (b"Content-Length: \xb2", 400),
+        (b"Transfer-Encoding: chunked", 411),
+        (b"Content-Length: 5\r\nTransfer-Encoding: chunked", 411),
+    ],
+)
+def test_how_long_a_body_is(header: bytes, expected: int) -> None:
+    """Said once and in digits, else it is refused: two readings of it would be two requests."""
+    request = parse(b"POST / HTTP/1.1\r\n" + HOST + b"\r\n" + header)
+    if expected < 400:
+        assert length(request) == expected
+        return
+    with pytest.raises(Refused) as refused:
+        length(request)
+    assert refused.value.response.status == expected
 
 
 def test_a_response() -> None:

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from neuron_observer.checks.judging import Judge
     from neuron_observer.cli.options import Simulated
     from neuron_observer.clock import Clock
+    from neuron_observer.collectors.own import LastReload
     from neuron_observer.config import Config
     from neuron_observer.live import MonitorFeed
+    from neuron_observer.rules.rule import Rule
     from neuron_observer.sources.hostfs import HostFs
 
 ONE_SHOT_DEADLINE = 10.0  # seconds; nobody waits a minute to hear that a device does not answer
@@ -99,6 +101,7 @@ def open_reader(  # noqa: PLR0913 - one an option
     one_shot: bool = False,
     deadline: float | None = None,
     kubelet: bool = False,
+    reload: LastReload | None = None,
     host: HostFs | None = None,
 ) -> HostReader:
     """A reader of the host that the options name, or of one that they named before.
@@ -123,6 +126,7 @@ def open_reader(  # noqa: PLR0913 - one an option
         kubelet=kubelet,
         kernel_log=kernel_log,
         monitor=monitor,
+        reload=reload,
     )
     config = config_of(configured)
     if config is not None:
@@ -139,12 +143,18 @@ def make_judge(
     configured: str | Config | None = None, extra: Sequence[str] = (), *, one_shot: bool = True
 ) -> Judge:
     """The judge by the shipped rules and a user's own ones; `one_shot`: of two reads."""
-    from neuron_observer.checks.judging import judge_by, load_rules  # noqa: PLC0415 - costs yaml
+    from neuron_observer.checks.judging import judge_by  # noqa: PLC0415 - costs yaml
 
     config = config_of(configured)
     trusted = config is not None and config.trust_untested_driver
-    rules = load_rules(rule_paths(config, extra))
-    return judge_by(rules, one_shot=one_shot, trust_untested_driver=trusted)
+    return judge_by(rules_of(config, extra), one_shot=one_shot, trust_untested_driver=trusted)
+
+
+def rules_of(config: Config | None, extra: Sequence[str] = ()) -> tuple[Rule, ...]:
+    """The shipped rules, those of the configuration, and those of a call."""
+    from neuron_observer.checks.judging import load_rules  # noqa: PLC0415 - costs yaml
+
+    return load_rules(rule_paths(config, extra))
 
 
 def enough_descriptors() -> bool:

@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
-from neuron_observer.daemon.answers import Answers
+from neuron_observer.daemon.answers import PERIOD, Answers
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.page import Page
@@ -65,7 +65,7 @@ class Looping(Protocol):
 class Daemon:
     """One loop and its listeners, from `run` to `stop`."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - by keyword, one a thing that can be chosen
         self,
         loop: Looping,
         listeners: Sequence[socket.socket],
@@ -74,6 +74,7 @@ class Daemon:
         detail: Detail = "core",
         job_labels: bool = False,
         limits: Limits | None = None,
+        period: Callable[[], float] = lambda: PERIOD,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.loop = loop
@@ -84,7 +85,7 @@ class Daemon:
         self._thread = Thread(target=self._loop, name="loop", daemon=True)
         routes: dict[str, Handler | Route] = {
             "/metrics": metrics_handler(self.page),
-            **Answers(loop.feed, clock).routes(),
+            **Answers(loop.feed, clock, period).routes(),
         }
         self._server = Server(listeners, routes, limits=limits, report=say)
 

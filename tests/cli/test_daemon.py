@@ -137,6 +137,57 @@ def test_port_in_use() -> None:
     assert f"sport = :{address.port}" in error
 
 
+def test_a_hangup_reads_the_configuration_anew(tmp_path: Path) -> None:
+    """A wrong file changes nothing; a right one is in force with the next frame; nothing ends."""
+    file = tmp_path / "config.yaml"
+    file.write_text("export: {detail: core}\n")
+    with daemon("--config", str(file)) as (process, address):
+        file.write_text("export: {detail: none}\n")
+        process.send_signal(signal.SIGHUP)
+        refused = f"neuron-observer: reload refused, all stays as it was: {file}:1: export.detail"
+        said(process, f"{re.escape(refused)} must be node, device, core, full.*")
+        assert b"neuron_core_hbm_used_bytes" in get(address, "/metrics")[1]
+        file.write_text("export: {detail: node}\nlisten: []\n")
+        process.send_signal(signal.SIGHUP)
+        said(process, r"neuron-observer: configuration reloaded: export\.detail: node")
+        wait_for(lambda: b"neuron_core_hbm_used_bytes" not in get(address, "/metrics")[1])
+        process.send_signal(signal.SIGTERM)
+        _, rest = process.communicate(timeout=10)
+        assert (process.returncode, rest) == (0, "neuron-observer: stopped\n")
+
+
+def test_what_options_say_no_file_changes(tmp_path: Path) -> None:
+    """The listener of `--listen` stays, and a restart is not asked for; a variable gives way."""
+    file = tmp_path / "config.yaml"
+    file.write_text("listen: [127.0.0.1:1]\nexport: {detail: full}\nlanes: {normal: 500ms}\n")
+    with daemon("--config", str(file), "--detail", "node") as (process, address):
+        assert b"neuron_core_hbm_used_bytes" not in get(address, "/metrics")[1]
+        process.send_signal(signal.SIGHUP)
+        said(process, "neuron-observer: configuration reloaded: nothing changed")
+
+
+def test_several_listeners(tmp_path: Path) -> None:
+    """Each answers; the first line names them all."""
+    file = tmp_path / "config.yaml"
+    file.write_text("listen: [127.0.0.1:0, 127.0.0.1:0]\n")
+    with started("daemon", "--config", str(file), "--host-root", SMALL) as process:
+        one = r"http://127\.0\.0\.1:(\d+)/metrics"
+        ports = said(process, rf"neuron-observer: \S+: {one}, {one}, host .*").groups()
+        for port in ports:
+            address = Address("127.0.0.1", int(port))
+            wait_for(lambda address=address: get(address, "/healthz")[0] == 200)  # type: ignore[misc]
+
+
+def test_a_wrong_configuration_ends_the_start(tmp_path: Path) -> None:
+    """With 64, before anything is listened to or read."""
+    file = tmp_path / "config.yaml"
+    file.write_text("lsten: [127.0.0.1:0]\n")
+    with started("daemon", "--config", str(file), "--host-root", SMALL) as process:
+        _, error = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 64
+    assert error == f"neuron-observer: {file}:1: unknown key 'lsten'\n  Did you mean 'listen'?\n"
+
+
 def test_bad_calls(call: Callable[..., Result]) -> None:
     """An address without a port, a root that is not there."""
     with pytest.raises(UsageError, match="no HOST:PORT"):

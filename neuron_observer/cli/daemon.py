@@ -26,6 +26,7 @@ from neuron_observer.config import read
 from neuron_observer.daemon import Daemon
 from neuron_observer.daemon.reload import Reloader, Running, lanes, put_in_force
 from neuron_observer.daemon.signals import hangups, stopped_by_signals
+from neuron_observer.errors import InputError
 from neuron_observer.exporters.http import Limits
 from neuron_observer.exporters.listener import bound, listen, parse_address
 from neuron_observer.exporters.series import DETAILS
@@ -164,7 +165,11 @@ def _limits(config: Config) -> Limits:
 
 
 def _monitor(config: Config, host_root: str) -> MonitorFeed | None:
-    return monitor_feed(config.monitor.file or config.monitor.mode, host_root)
+    try:
+        return monitor_feed(config.monitor.file or config.monitor.mode, host_root)
+    except InputError as error:
+        key = "file" if config.monitor.file else "mode"
+        raise InputError(f"monitor.{key}: {error.message}", remedy=error.remedy) from None
 
 
 def _flags(addresses: tuple[str, ...], detail: str | None, switches: dict[str, bool]) -> Flags:

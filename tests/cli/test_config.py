@@ -46,7 +46,7 @@ def test_everything_wrong_is_said(tmp_path: Path, call: Callable[..., Result]) -
     done = call("config", "validate", str(file))
     assert (done.code, done.out) == (64, "")
     assert f"{file}:1: unknown key 'exprt'\n  Did you mean 'export'?" in done.err
-    assert f"{file}:2: log.level must be debug, info, warning, error" in done.err
+    assert f"{file}:2: log.level must be debug, info, warning or error" in done.err
     assert "2 wrong" in done.err
 
 

@@ -145,7 +145,7 @@ def test_a_hangup_reads_the_configuration_anew(tmp_path: Path) -> None:
         file.write_text("export: {detail: none}\n")
         process.send_signal(signal.SIGHUP)
         refused = f"neuron-observer: reload refused, all stays as it was: {file}:1: export.detail"
-        said(process, f"{re.escape(refused)} must be node, device, core, full.*")
+        said(process, f"{re.escape(refused)} must be node, device, core or full.*")
         assert b"neuron_core_hbm_used_bytes" in get(address, "/metrics")[1]
         file.write_text("export: {detail: node}\nlisten: []\n")
         process.send_signal(signal.SIGHUP)

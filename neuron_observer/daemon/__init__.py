@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
-from neuron_observer.daemon.answers import Answers
+from neuron_observer.daemon.answers import PERIOD, Answers
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.page import Page
@@ -66,7 +66,7 @@ class Looping(Protocol):
 class Daemon:
     """One loop and its listeners, from `run` to `stop`."""
 
-    def __init__(  # noqa: PLR0913 - what it is made of
+    def __init__(  # noqa: PLR0913 - by keyword, one a thing that can be chosen
         self,
         loop: Looping,
         listeners: Sequence[socket.socket],
@@ -76,6 +76,7 @@ class Daemon:
         job_labels: bool = False,
         limits: Limits | None = None,
         web: Web | None = None,
+        period: Callable[[], float] = lambda: PERIOD,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.loop = loop
@@ -87,7 +88,7 @@ class Daemon:
         routes: dict[str, Handler | Route] = {
             "/metrics": metrics_handler(self.page),
             "/metrics/compat/*": compat_handler({}),
-            **Answers(loop.feed, clock).routes(),
+            **Answers(loop.feed, clock, period).routes(),
         }
         self._server = Server(listeners, routes, limits=limits, web=web, report=say)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +12,9 @@ from neuron_observer import __version__
 from neuron_observer.cli.hosts import make_judge, open_reader
 from neuron_observer.cli.options import host_options, kubelet_option, rules_option
 from neuron_observer.daemon import Daemon
+from neuron_observer.daemon.answers import Answers
 from neuron_observer.daemon.signals import stopped_by_signals
+from neuron_observer.daemon.sockets import listen_unix
 from neuron_observer.exporters.listener import bound, listen, parse_address
 from neuron_observer.exporters.series import DETAILS
 from neuron_observer.loop import Loop
@@ -28,7 +30,14 @@ if TYPE_CHECKING:
     default="127.0.0.1:9744",
     show_default=True,
     metavar="HOST:PORT",
-    help="Where to serve /metrics, /healthz and /readyz.",
+    help="Where to serve /metrics, /healthz, /readyz and /api.",
+)
+@click.option(
+    "--socket",
+    "path",
+    default="",
+    metavar="PATH",
+    help="Also serve on this unix socket, where the command line asks first.",
 )
 @click.option(
     "--detail",
@@ -48,6 +57,7 @@ if TYPE_CHECKING:
 def command(  # noqa: PLR0913 - one an option
     *,
     address: str,
+    path: str,
     detail: Detail,
     job_labels: bool,
     kubelet: bool,
@@ -61,8 +71,11 @@ def command(  # noqa: PLR0913 - one an option
     Nobody but this machine can ask unless --listen names another address; there is no password.
     Says on standard error where it listens, and then nothing unless something is wrong.
     """
-    listener = listen(parse_address(address))
-    with listener:
+    with ExitStack() as open_sockets:
+        listener = open_sockets.enter_context(listen(parse_address(address)))
+        listeners = [listener]
+        if path:
+            listeners.append(open_sockets.enter_context(listen_unix(path)))
         judge = make_judge(config_file, extra, one_shot=False)
         reader = open_reader(
             host_root,
@@ -73,8 +86,20 @@ def command(  # noqa: PLR0913 - one an option
             kubelet=kubelet,
         )
         loop = Loop(reader, judge=judge, explain=judge.explain)
+        answers = Answers(
+            loop.feed,
+            reader.clock,
+            period=lambda: loop.schedule.periods["normal"],
+            topology=lambda: reader.topology,
+        )
         daemon = Daemon(
-            loop, [listener], reader.clock, detail=detail, job_labels=job_labels, say=_say
+            loop,
+            listeners,
+            reader.clock,
+            detail=detail,
+            job_labels=job_labels,
+            say=_say,
+            answers=answers,
         )
         with stopped_by_signals(daemon):
             _say(f"{__version__}: http://{bound(listener)}/metrics, host {reader.host.root}")

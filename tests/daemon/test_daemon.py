@@ -197,8 +197,9 @@ def test_signals_stop(number: signal.Signals) -> None:
 
 
 def test_the_page_hears_of_every_frame() -> None:
-    """The loop calls the page, so that a collector's last run is known between scrapes."""
+    """The loop calls the page and the answers, so that a collector's last run is known between scrapes."""
     loop = StillLoop()
     with listen(Address("127.0.0.1", 0)) as listener:
         daemon = Daemon(loop, [listener], ManualClock())
-        assert loop.noted == [daemon.page.note]
+        assert loop.noted[0] == daemon.page.note
+        assert len(loop.noted) == 2

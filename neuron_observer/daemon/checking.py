@@ -40,8 +40,7 @@ def checked(standing: Standing, aged: Aged, asked: Asked) -> dict[str, Any]:
     form = asked["format"]
     told = said(found, form or "json", asked["fail_on"])
     whole = {
-        **document(found, told.code),
-        "source": "daemon",
+        **document(found, told.code, "daemon"),
         "host_root": frame.snapshot.host_root,
     }
     return whole | {"output": told.out, "narration": told.err} if form else whole

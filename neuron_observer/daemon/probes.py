@@ -48,8 +48,7 @@ class Probes:
         """A frame is younger than three periods; if not, which collectors are behind."""
         last = self._standing.last()
         if last is None:
-            waited = self._standing.clock.monotonic() - self._standing.started
-            lines = [f"not ready: the first frame is not there yet, {waited:.1f} s after the start"]
+            lines = ["not ready: the first frame is not there yet"]
         elif last.stale:
             lines = [f"not ready: the last frame is {last.age:.1f} s old"]
         else:

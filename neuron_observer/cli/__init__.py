@@ -32,6 +32,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "triage": ("neuron_observer.cli.triage", "Say what a log means and what to do about it."),
 }
 
+QUICK = ("check", "status", "findings")  # a daemon may answer them; see cli/quick.py
+
 
 def main() -> None:
     """The console script. `--version` alone does not wait for the command line's library."""
@@ -39,6 +41,12 @@ def main() -> None:
         with suppress(OSError):  # closed, full or nobody there: nothing more to say
             os.write(1, f"neuron-observer {__version__}\n".encode())
         return
+    if sys.argv[1:2] and sys.argv[1] in QUICK:
+        from neuron_observer.cli.quick import answer  # noqa: PLC0415 - see there
+
+        code = answer(sys.argv[1:])
+        if code is not None:
+            sys.exit(code)
     from neuron_observer.cli.group import run  # noqa: PLC0415 - see above
 
     run()

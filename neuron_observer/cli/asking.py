@@ -7,17 +7,17 @@ Nothing heavy is imported: a cached answer has 50 ms for the whole process.
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from neuron_observer.errors import DaemonError, UsageError
+from neuron_observer.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from neuron_observer.client import Client
+    from neuron_observer.client.cached import Query
 
 _OF_A_HOST = {  # parameter → option; each tells how a host is to be read
     "host_root": "--host-root",
@@ -31,7 +31,6 @@ _OF_A_HOST = {  # parameter → option; each tells how a host is to be read
     "skip_expensive": "--skip-expensive",
 }
 _OF_A_SIMULATION = ("simulated_scenario", "simulated_instance", "simulated_driver")
-_FOR_PEOPLE = ("text", "status", "findings")
 _SHORT = 2.0  # seconds that this machine's daemon may take before the host is looked at
 
 
@@ -86,68 +85,20 @@ def _about_a_host(context: click.Context) -> Iterator[str]:
         yield "--simulate"
 
 
-def judged(form: str, query: Mapping[str, str | None], host_root: str) -> int | None:
+def judged(form: str, query: Query, host_root: str) -> int | None:
     """The daemon's check, printed in a form; its exit code. None: look at the host yourself."""
-    asked = {"format": None if form == "json" else form, **query}
+    from neuron_observer.client import cached  # noqa: PLC0415 - where one may be asked
+
     client = named()
     if client is not None:
-        return _print(client.get("check", asked), form)
-    document = _from_here(form, asked, host_root)
-    return None if document is None else _print(document, form)
-
-
-def _from_here(form: str, asked: Mapping[str, str | None], host_root: str) -> dict[str, Any] | None:
-    """What this machine's daemon says, if it is about this host, now."""
-    client = here()
-    if client is None:
-        return None
-    try:
-        document = client.get("check", asked)
-    except UsageError:
-        return None  # a look of one's own says what is wrong, in its own words
-    except DaemonError as error:
-        if not error.absent:
-            _narrate(form, f"{error.message}: reading directly")
-        return None
-    if document.get("host_root") not in (host_root, os.path.realpath(host_root)):
-        return None
-    frame = document.get("frame")
-    if not isinstance(frame, dict) or frame.get("stale") is not False:
-        _narrate(form, f"the daemon's last frame is {_age(frame)} old: reading directly")
-        return None
-    return document
-
-
-def _print(document: Mapping[str, Any], form: str) -> int:
-    code, output, narration = (document.get(name) for name in ("exit_code", "output", "narration"))
-    if not isinstance(code, int) or not 0 <= code <= 3:
-        raise DaemonError("the daemon's answer has no exit code")
-    if form == "json":
-        import json  # noqa: PLC0415 - only for JSON
-
-        click.echo(json.dumps(document, indent=1))
-        return code
-    if not isinstance(output, str) or not isinstance(narration, str):
-        raise DaemonError("the daemon's answer has no lines to print")
-    if output:
-        click.echo(harmless(output))
-    if narration:
-        click.echo(harmless(narration), err=True)
-    _narrate(form, f"told by the daemon, from a frame {_age(document.get('frame'))} old")
-    return code
-
-
-def harmless(text: str) -> str:
-    """Text of another program without what a terminal would take for a command."""
-    return "".join(sign if sign.isprintable() or sign == "\n" else "\ufffd" for sign in text)
-
-
-def _narrate(form: str, text: str) -> None:
-    """Say on standard error who answered; monitors and schedulers get their one line alone."""
-    if form in _FOR_PEOPLE:
-        click.echo(f"neuron-observer: {text}", err=True)
-
-
-def _age(frame: object) -> str:
-    age = frame.get("age") if isinstance(frame, dict) else None
-    return f"{age:.1f} s" if isinstance(age, (int, float)) else "of unknown age,"
+        told = cached.by(client, form, query)
+    else:
+        client = here()
+        if client is None:
+            return None
+        told = cached.by_own(client, form, query, host_root)
+    if told.out:
+        click.echo(told.out)
+    if told.err:
+        click.echo(told.err, err=True)
+    return told.code

@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "daemon": ("neuron_observer.cli.daemon", "Read all the time and serve Prometheus."),
     "devices": ("neuron_observer.cli.devices", "The devices at a glance."),
     "doctor": ("neuron_observer.cli.doctor", "Say what cannot be read here, why, and the remedy."),
+    "events": ("neuron_observer.cli.events", "What happened to this host; or as it happens."),
     "explain": ("neuron_observer.cli.explain", "What a finding means, and what to do about it."),
     "findings": ("neuron_observer.cli.findings", "What is wrong with this host now."),
     "job": ("neuron_observer.cli.job", "`job report`: what a job had of its machine."),

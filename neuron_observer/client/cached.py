@@ -50,6 +50,8 @@ def by_own(client: Client, form: str, query: Query, host_root: str) -> Told:
     if not isinstance(frame, dict) or frame.get("stale") is not False:
         why = f"the daemon's last frame is {_age(frame)} old"
         return Told(None, err=_narrated(form, _instead(why)))
+    if document.get("settled") is not True:
+        return Told(None, err=_narrated(form, _instead("the daemon has not decided yet")))
     return _told(document, form)
 
 

@@ -6,6 +6,7 @@ that is too old proves nothing: without a finding the node is then unknown, neve
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from neuron_observer.checks import scope as scopes
@@ -15,14 +16,17 @@ from neuron_observer.checks.inventory import take
 from neuron_observer.checks.verdict import check
 from neuron_observer.daemon.asked import WrongQuery
 from neuron_observer.errors import UsageError
-from neuron_observer.model import Gap, Verdict
+from neuron_observer.model import Confidence, Gap, Severity, State, Verdict
 
 if TYPE_CHECKING:
     from neuron_observer.checks.verdict import Checked
     from neuron_observer.collectors.topology import Topology
     from neuron_observer.daemon.asked import Asked
     from neuron_observer.daemon.standing import Aged, Standing
-    from neuron_observer.model import Snapshot
+    from neuron_observer.model import Finding, Snapshot
+
+SECOND_READ = 15.0  # seconds in which registers, read each 10, have been read again
+_NOT_YET = "not yet"  # as text.cell_text says Why.NOT_YET
 
 
 def checked(standing: Standing, aged: Aged, asked: Asked) -> dict[str, Any]:
@@ -42,6 +46,7 @@ def checked(standing: Standing, aged: Aged, asked: Asked) -> dict[str, Any]:
     whole = {
         **document(found, told.code, "daemon"),
         "host_root": frame.snapshot.host_root,
+        "settled": _settled(found, frame.snapshot.at),
     }
     return whole | {"output": told.out, "narration": told.err} if form else whole
 
@@ -60,6 +65,25 @@ def _scope(asked: Asked, topology: Topology | None, of: Snapshot) -> scopes.Scop
         return scopes.by_cores(cores or (), asked["core_size"], topology, of.devices)
     except UsageError as error:
         raise WrongQuery(error.message, error.remedy) from None
+
+
+def _settled(found: Checked, now: float) -> bool:
+    """Whether a look of one's own would know no more: nothing is held back, or waits for a read.
+
+    Just after the start registers are not read yet; a fault must stand for a while before it
+    counts, and be read twice before it is certain. Two reads in a row tell all of that at once.
+    """
+    unread = any(gap.why.startswith(_NOT_YET) for gap in found.coverage.missing)
+    return not unread and not any(_is_young(one, now) for one in found.findings)
+
+
+def _is_young(one: Finding, now: float) -> bool:
+    if one.severity is Severity.INFO:
+        return False
+    by_hardware = any(evidence.trust == "hardware" for evidence in one.evidence)
+    read_once = one.confidence is Confidence.PROBABLE and by_hardware
+    age = inf if one.first_seen is None else now - one.first_seen
+    return one.state is State.PENDING or (read_once and age < SECOND_READ)
 
 
 def _too_old(found: Checked, aged: Aged) -> Checked:

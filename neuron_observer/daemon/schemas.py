@@ -301,6 +301,11 @@ COMPONENTS: dict[str, Schema] = {
         seconds=SECONDS,
         source={"type": "string", "enum": ["daemon", "direct"]},
         host_root=TEXT,
+        settled={
+            **FLAG,
+            "description": "false: a look at the host itself may know more now, because a fault is"
+            " held back until it has stood for a while, or something was not read yet.",
+        },
     ),
     "HostEvent": record(**_CHANGE, type=schema("event"), **_EVENT),
     "FindingChange": record(

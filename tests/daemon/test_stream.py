@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from neuron_observer.daemon import stream as streams
 from neuron_observer.exporters.message import Response, Stream
 from tests.daemon.daemons import Still, asked
@@ -14,6 +12,8 @@ from tests.daemon.test_changes import FAULT, ILL, frame, happened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pytest
 
 PATH = "/api/v1/stream"
 

@@ -193,7 +193,9 @@ def _body(
         parts.append(more)
         size += len(more)
         if size > most:
-            raise _TooMuch
+            break
+    if size > most:
+        raise _TooMuch
     if length is not None and size < length:
         raise Malformed("the answer broke off")
     body = b"".join(parts)[:length]
@@ -206,9 +208,9 @@ def _body(
         whole = unpacker.decompress(body, most)
     except zlib.error:
         raise Malformed("the answer is no gzip") from None
-    if unpacker.unconsumed_tail:
-        raise _TooMuch
-    return whole
+    if unpacker.eof:
+        return whole
+    raise _TooMuch if len(whole) >= most else Malformed("the answer broke off")
 
 
 def failure(address: Address, error: OSError) -> DaemonError:

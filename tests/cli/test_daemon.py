@@ -118,6 +118,22 @@ def test_it_judges() -> None:
         assert b"verdict healthy: nothing found" in get(address, "/")[1]
 
 
+def test_the_command_line_asks_it(call: Callable[..., Result], tmp_path: Path) -> None:
+    """By its unix socket, which is gone when it has ended."""
+    path = tmp_path / "o.sock"
+    with daemon("--socket", str(path)) as (process, address):
+        told = [
+            json.loads(call("check", "--format", "json", "--connect", url).out)
+            for url in (f"unix://{path}", f"http://{address}")
+        ]
+        assert {one["source"] for one in told} == {"daemon"}
+        assert {one["host_root"] for one in told} == {SMALL}
+        assert call("snapshot", "--connect", f"unix://{path}").out.startswith("# verdict ")
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=10)
+    assert not path.exists()
+
+
 def test_it_tells_jobs() -> None:
     """Which job is on which device, where that is asked for."""
     with daemon("--job-labels", "--host-root", str(tree_file("proc/torchrun"))) as (_, address):

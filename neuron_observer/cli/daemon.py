@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -13,10 +13,11 @@ from neuron_observer.cli.hosts import make_judge, open_reader
 from neuron_observer.cli.options import host_options, kubelet_option, rules_option
 from neuron_observer.daemon import Daemon
 from neuron_observer.daemon.answers import Answers
+from neuron_observer.daemon.listening import listening, places, warning
 from neuron_observer.daemon.signals import stopped_by_signals
-from neuron_observer.daemon.sockets import listen_unix
-from neuron_observer.exporters.listener import bound, listen, parse_address
+from neuron_observer.daemon.web_config import load
 from neuron_observer.exporters.series import DETAILS
+from neuron_observer.exporters.web import Web
 from neuron_observer.loop import Loop
 
 if TYPE_CHECKING:
@@ -26,18 +27,18 @@ if TYPE_CHECKING:
 @click.command()
 @click.option(
     "--listen",
-    "address",
-    default="127.0.0.1:9744",
+    "addresses",
+    default=("127.0.0.1:9744",),
+    multiple=True,
     show_default=True,
     metavar="HOST:PORT",
-    help="Where to serve /metrics, /healthz, /readyz and /api.",
+    help="Where to serve /metrics, /healthz, /readyz and /api; may be repeated.",
 )
+@click.option("--socket", metavar="PATH", default="", help="Also a unix socket.")
 @click.option(
-    "--socket",
-    "path",
-    default="",
-    metavar="PATH",
-    help="Also serve on this unix socket, where the command line asks first.",
+    "--web-config",
+    metavar="FILE",
+    help="TLS and passwords, in the form of Prometheus's exporters.",
 )
 @click.option(
     "--detail",
@@ -56,8 +57,9 @@ if TYPE_CHECKING:
 @rules_option
 def command(  # noqa: PLR0913 - one an option
     *,
-    address: str,
-    path: str,
+    addresses: tuple[str, ...],
+    socket: str,
+    web_config: str | None,
     detail: Detail,
     job_labels: bool,
     kubelet: bool,
@@ -68,14 +70,11 @@ def command(  # noqa: PLR0913 - one an option
 ) -> None:
     """Read and judge this host until SIGTERM or Ctrl-C; answer Prometheus from the last frame.
 
-    Nobody but this machine can ask unless --listen names another address; there is no password.
-    Says on standard error where it listens, and then nothing unless something is wrong.
+    Nobody but this machine can ask unless --listen names another address; then --web-config says
+    by TLS and with which passwords. Says on standard error where it listens, and then nothing
+    unless something is wrong.
     """
-    with ExitStack() as open_sockets:
-        listener = open_sockets.enter_context(listen(parse_address(address)))
-        listeners = [listener]
-        if path:
-            listeners.append(open_sockets.enter_context(listen_unix(path)))
+    with listening(addresses, socket) as listeners:
         judge = make_judge(config_file, extra, one_shot=False)
         reader = open_reader(
             host_root,
@@ -85,6 +84,7 @@ def command(  # noqa: PLR0913 - one an option
             kernel_log=True,
             kubelet=kubelet,
         )
+        web = Web(lambda: load(web_config), reader.clock, _say) if web_config else None
         loop = Loop(reader, judge=judge, explain=judge.explain)
         answers = Answers(
             loop.feed,
@@ -98,11 +98,14 @@ def command(  # noqa: PLR0913 - one an option
             reader.clock,
             detail=detail,
             job_labels=job_labels,
+            web=web,
             say=_say,
             answers=answers,
         )
         with stopped_by_signals(daemon):
-            _say(f"{__version__}: http://{bound(listener)}/metrics, host {reader.host.root}")
+            _say(f"{__version__}: {places(listeners, web)}, host {reader.host.root}")
+            if text := warning(listeners, web):
+                _say(text)
             daemon.run()
     _say("stopped")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -11,13 +13,18 @@ import click
 from neuron_observer import __version__
 from neuron_observer.cli.hosts import make_judge, open_reader
 from neuron_observer.cli.options import host_options, kubelet_option, rules_option
+from neuron_observer.clock import SystemClock
 from neuron_observer.daemon import Daemon
+from neuron_observer.daemon.activation import inherited_sockets
+from neuron_observer.daemon.notify import Notifier
 from neuron_observer.daemon.signals import stopped_by_signals
 from neuron_observer.exporters.listener import bound, listen, parse_address
 from neuron_observer.exporters.series import DETAILS
 from neuron_observer.loop import Loop
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from neuron_observer.catalogue.spec import Detail
 
 
@@ -61,8 +68,9 @@ def command(  # noqa: PLR0913 - one an option
     Nobody but this machine can ask unless --listen names another address; there is no password.
     Says on standard error where it listens, and then nothing unless something is wrong.
     """
-    listener = listen(parse_address(address))
-    with listener:
+    notifier = Notifier.of(os.environ, os.getpid(), SystemClock())
+    notifier.status("looks at the host for the first time")
+    with _listeners(address) as listeners:
         judge = make_judge(config_file, extra, one_shot=False)
         reader = open_reader(
             host_root,
@@ -73,13 +81,38 @@ def command(  # noqa: PLR0913 - one an option
             kubelet=kubelet,
         )
         loop = Loop(reader, judge=judge, explain=judge.explain)
+        loop.each_pass(notifier.beat)
         daemon = Daemon(
-            loop, [listener], reader.clock, detail=detail, job_labels=job_labels, say=_say
+            loop,
+            listeners,
+            reader.clock,
+            detail=detail,
+            job_labels=job_labels,
+            notifier=notifier,
+            say=_say,
         )
         with stopped_by_signals(daemon):
-            _say(f"{__version__}: http://{bound(listener)}/metrics, host {reader.host.root}")
+            where = ", ".join(map(_where, listeners))
+            _say(f"{__version__}: {where}, host {reader.host.root}")
             daemon.run()
     _say("stopped")
+
+
+@contextmanager
+def _listeners(address: str) -> Iterator[list[socket.socket]]:
+    """The sockets that systemd opened for us; without any, one of our own."""
+    inherited = inherited_sockets(os.environ, os.getpid())
+    listeners = [each.sock for each in inherited] or [listen(parse_address(address))]
+    with ExitStack() as stack:
+        for listener in listeners:
+            stack.enter_context(listener)
+        yield listeners
+
+
+def _where(listener: socket.socket) -> str:
+    if listener.family == socket.AF_UNIX:
+        return f"unix:{listener.getsockname()}"
+    return f"http://{bound(listener)}/metrics"
 
 
 def _say(text: str) -> None:

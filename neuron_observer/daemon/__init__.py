@@ -13,6 +13,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
 from neuron_observer.daemon.answers import Answers
+from neuron_observer.daemon.notify import Notifier
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.page import Page
@@ -65,7 +66,7 @@ class Looping(Protocol):
 class Daemon:
     """One loop and its listeners, from `run` to `stop`."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - by keyword, one a thing that can be chosen
         self,
         loop: Looping,
         listeners: Sequence[socket.socket],
@@ -74,12 +75,15 @@ class Daemon:
         detail: Detail = "core",
         job_labels: bool = False,
         limits: Limits | None = None,
+        notifier: Notifier | None = None,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.loop = loop
         self.clock = clock
         self.page = Page(loop.feed, clock, detail=detail, job_labels=job_labels)
         loop.subscribe(self.page.note)
+        self._notifier = notifier or Notifier(clock, None)
+        loop.subscribe(self._notifier.note)
         self._ended: SimpleQueue[str] = SimpleQueue()  # a signal handler may put to it
         self._thread = Thread(target=self._loop, name="loop", daemon=True)
         routes: dict[str, Handler | Route] = {
@@ -98,6 +102,7 @@ class Daemon:
             failure = self._end()
         finally:
             sys.setswitchinterval(before)
+            self._notifier.stopping()
             self.loop.stop()
             self._server.close()
             self._thread.join(_LAST_WAIT)

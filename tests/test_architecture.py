@@ -42,6 +42,7 @@ FLOORS = {
     "doctor": 4,
     "checks": 4,
     "runbooks": 4,
+    "service": 4,
     "fleet": 4,
     "exporters": 4,
     "tui": 4,
@@ -62,7 +63,7 @@ THIRD_PARTY = {
     "prometheus_client": {"exporters"},
 }
 # parts that may write files, each inside its own directory or where its user says
-WRITERS = {"recording", "runbooks", "store", "sim"}
+WRITERS = {"recording", "runbooks", "service", "store", "sim"}
 # a feed gives frames, a report is about a reader and a loop ticks one (types only);
 # a reader reads lines on request; a check looks at a host, a timeline is played to the real reader
 SAME_FLOOR = {
@@ -81,8 +82,9 @@ SAME_FLOOR = {
     ("checks", "oneshot"),
 }
 TOP = 5  # the top floor may import everything
-# a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request
-PROCESS_STARTERS = {"sources/helper.py", "sources/child.py"}
+# a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request;
+# systemd's own programs when a service is installed
+PROCESS_STARTERS = {"sources/helper.py", "sources/child.py", "service/commands.py"}
 
 
 def _part(path: Path) -> str:

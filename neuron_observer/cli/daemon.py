@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import socket
 import sys
@@ -68,6 +69,7 @@ def command(  # noqa: PLR0913 - one an option
     Nobody but this machine can ask unless --listen names another address; there is no password.
     Says on standard error where it listens, and then nothing unless something is wrong.
     """
+    faulthandler.enable(2)  # a watchdog's SIGABRT then tells where each thread stood
     notifier = Notifier.of(os.environ, os.getpid(), SystemClock())
     notifier.status("looks at the host for the first time")
     with _listeners(address) as listeners:

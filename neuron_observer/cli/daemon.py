@@ -7,43 +7,50 @@ import os
 import socket
 import sys
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from neuron_observer import __version__
-from neuron_observer.cli.hosts import make_judge, open_reader
-from neuron_observer.cli.options import host_options, kubelet_option, rules_option
+from neuron_observer.checks.judging import judge_by
+from neuron_observer.cli.configured import sources_of
+from neuron_observer.cli.hosts import open_reader, rules_of
+from neuron_observer.cli.options import host_options, kubelet_option, monitor_feed, rules_option
 from neuron_observer.clock import SystemClock
+from neuron_observer.collectors.own import LastReload
+from neuron_observer.config import read
 from neuron_observer.daemon import Daemon
 from neuron_observer.daemon.activation import inherited_sockets
 from neuron_observer.daemon.notify import Notifier
-from neuron_observer.daemon.signals import stopped_by_signals
+from neuron_observer.daemon.reload import Reloader, Running, lanes, put_in_force
+from neuron_observer.daemon.signals import hangups, stopped_by_signals
+from neuron_observer.exporters.http import Limits
 from neuron_observer.exporters.listener import bound, listen, parse_address
 from neuron_observer.exporters.series import DETAILS
+from neuron_observer.history import History
 from neuron_observer.loop import Loop
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from queue import SimpleQueue
 
-    from neuron_observer.catalogue.spec import Detail
+    from neuron_observer.config import Config, Loaded, Sources
+    from neuron_observer.config.layers import Flags
+    from neuron_observer.live import MonitorFeed
 
 
 @click.command()
 @click.option(
     "--listen",
-    "address",
-    default="127.0.0.1:9744",
-    show_default=True,
+    "addresses",
+    multiple=True,
     metavar="HOST:PORT",
-    help="Where to serve /metrics, /healthz and /readyz.",
+    help="Where to serve /metrics, /healthz and /readyz; may be given again."
+    "  [default: 127.0.0.1:9744]",
 )
 @click.option(
-    "--detail",
-    type=click.Choice(DETAILS),
-    default="core",
-    show_default=True,
-    help="How many series a page has.",
+    "--detail", type=click.Choice(DETAILS), help="How many series a page has.  [default: core]"
 )
 @click.option(
     "--job-labels",
@@ -55,8 +62,8 @@ if TYPE_CHECKING:
 @rules_option
 def command(  # noqa: PLR0913 - one an option
     *,
-    address: str,
-    detail: Detail,
+    addresses: tuple[str, ...],
+    detail: str | None,
     job_labels: bool,
     kubelet: bool,
     host_root: str,
@@ -67,47 +74,89 @@ def command(  # noqa: PLR0913 - one an option
     """Read and judge this host until SIGTERM or Ctrl-C; answer Prometheus from the last frame.
 
     Nobody but this machine can ask unless --listen names another address; there is no password.
-    Says on standard error where it listens, and then nothing unless something is wrong.
+    Says on standard error where it listens, and then nothing unless something is wrong. SIGHUP
+    reads the configuration and the rules anew; what is wrong then changes nothing. An option wins
+    over a variable, and that over a file (docs/config.md).
     """
     faulthandler.enable(2)  # a watchdog's SIGABRT then tells where each thread stood
     notifier = Notifier.of(os.environ, os.getpid(), SystemClock())
-    notifier.status("looks at the host for the first time")
-    with _listeners(address) as listeners:
-        judge = make_judge(config_file, extra, one_shot=False)
-        reader = open_reader(
-            host_root,
-            config_file,
-            all_devices=all_devices,
-            lasting=True,
-            kernel_log=True,
-            kubelet=kubelet,
-        )
-        loop = Loop(reader, judge=judge, explain=judge.explain)
-        loop.each_pass(notifier.beat)
-        daemon = Daemon(
-            loop,
-            listeners,
-            reader.clock,
-            detail=detail,
-            job_labels=job_labels,
-            notifier=notifier,
-            say=_say,
-        )
-        with stopped_by_signals(daemon):
-            where = ", ".join(map(_where, listeners))
-            _say(f"{__version__}: {where}, host {reader.host.root}")
-            daemon.run()
+    switches = {"--job-labels": job_labels, "--kubelet": kubelet, "--all-devices": all_devices}
+    sources = sources_of(config_file)._replace(flags=_flags(addresses, detail, switches))
+    with hangups() as asked:
+        loaded = read(sources)
+        with _listeners(loaded.config) as listeners:
+            _run(loaded, sources, listeners, Call(host_root, extra, asked, notifier))
     _say("stopped")
 
 
+class Call(NamedTuple):
+    """What a call says beside the configuration."""
+
+    host_root: str
+    extra: tuple[str, ...]  # rules
+    asked: SimpleQueue[None]  # to read the configuration anew
+    notifier: Notifier
+
+
+def _run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], call: Call) -> None:
+    config, notifier = loaded.config, call.notifier
+    notifier.status("looks at the host for the first time")
+    rules = rules_of(config, call.extra)
+    judge = judge_by(rules, trust_untested_driver=config.trust_untested_driver)
+    last = LastReload(SystemClock())
+    reader = open_reader(
+        call.host_root,
+        config,
+        lasting=True,
+        kernel_log=config.kernel_log,
+        monitor=_monitor(config, call.host_root),
+        reload=last,
+    )
+    history = History(window=config.history.window, limit=config.history.max_bytes)
+    loop = Loop(reader, schedule=lanes(config), judge=judge, history=history, explain=judge.explain)
+    daemon = Daemon(
+        loop,
+        listeners,
+        reader.clock,
+        detail=config.export.detail,
+        job_labels=config.export.job_labels,
+        limits=_limits(config),
+        notifier=notifier,
+        period=lambda: loop.schedule.periods["normal"],
+        say=_say,
+    )
+    loop.each_pass(notifier.beat)
+    reloader = Reloader(
+        Running(loaded, rules),
+        lambda: _anew(sources, call),
+        [partial(put_in_force, loop, judge, daemon.page)],
+        last,
+        _say,
+        around=notifier.reloading,
+    )
+    loop.subscribe(reloader.note)
+    with stopped_by_signals(daemon), reloader.answering(call.asked):
+        for remark in loaded.remarks:
+            _say(remark)
+        where = ", ".join(map(_where, listeners)) or "no listener"
+        _say(f"{__version__}: {where}, host {reader.host.root}")
+        daemon.run()
+
+
+def _anew(sources: Sources, call: Call) -> Running:
+    loaded = read(sources)
+    return Running(loaded, rules_of(loaded.config, call.extra))
+
+
 @contextmanager
-def _listeners(address: str) -> Iterator[list[socket.socket]]:
-    """The sockets that systemd opened for us; without any, one of our own."""
-    inherited = inherited_sockets(os.environ, os.getpid())
-    listeners = [each.sock for each in inherited] or [listen(parse_address(address))]
+def _listeners(config: Config) -> Iterator[list[socket.socket]]:
+    """The sockets that systemd opened for us; those for TCP are there in place of `listen`."""
+    inherited = [each.sock for each in inherited_sockets(os.environ, os.getpid())]
     with ExitStack() as stack:
-        for listener in listeners:
-            stack.enter_context(listener)
+        listeners = [stack.enter_context(sock) for sock in inherited]
+        if all(sock.family == socket.AF_UNIX for sock in inherited):
+            addresses = map(parse_address, config.listen)
+            listeners += [stack.enter_context(listen(address)) for address in addresses]
         yield listeners
 
 
@@ -115,6 +164,37 @@ def _where(listener: socket.socket) -> str:
     if listener.family == socket.AF_UNIX:
         return f"unix:{listener.getsockname()}"
     return f"http://{bound(listener)}/metrics"
+
+
+def _limits(config: Config) -> Limits:
+    http = config.http
+    return Limits(
+        connections=http.connections,
+        request_bytes=http.request_bytes,
+        request_seconds=http.request,
+        idle_seconds=http.idle,
+        answer_seconds=http.answer,
+    )
+
+
+def _monitor(config: Config, host_root: str) -> MonitorFeed | None:
+    return monitor_feed(config.monitor.file or config.monitor.mode, host_root)
+
+
+def _flags(addresses: tuple[str, ...], detail: str | None, switches: dict[str, bool]) -> Flags:
+    """What options say about keys, under the options' names."""
+    found: dict[str, tuple[str, str | tuple[str, ...]]] = {}
+    for address in addresses:
+        parse_address(address)  # what is wrong with it is an error of the call
+    if addresses:
+        found["listen"] = "--listen", addresses
+    if detail:
+        found["export.detail"] = "--detail", detail
+    keys = {"--job-labels": "export.job_labels"}
+    for flag, given in switches.items():
+        if given:
+            found[keys.get(flag, flag.strip("-").replace("-", "_"))] = flag, "true"
+    return found
 
 
 def _say(text: str) -> None:

@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
-from neuron_observer.daemon.answers import Answers
+from neuron_observer.daemon.answers import PERIOD, Answers
 from neuron_observer.daemon.notify import Notifier
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
@@ -76,6 +76,7 @@ class Daemon:
         job_labels: bool = False,
         limits: Limits | None = None,
         notifier: Notifier | None = None,
+        period: Callable[[], float] = lambda: PERIOD,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.loop = loop
@@ -88,7 +89,7 @@ class Daemon:
         self._thread = Thread(target=self._loop, name="loop", daemon=True)
         routes: dict[str, Handler | Route] = {
             "/metrics": metrics_handler(self.page),
-            **Answers(loop.feed, clock).routes(),
+            **Answers(loop.feed, clock, period).routes(),
         }
         self._server = Server(listeners, routes, limits=limits, report=say)
 

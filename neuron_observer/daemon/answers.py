@@ -10,12 +10,14 @@ from neuron_observer.contract import jobs_document
 from neuron_observer.exporters.message import Response, plain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from neuron_observer.clock import Clock
     from neuron_observer.exporters.message import Handler, Request
     from neuron_observer.feed import Feed
 
 PERIOD = 1.0  # seconds; of the lane that most readings are in
-READY_WITHIN = 3 * PERIOD
+READY_WITHIN = 3  # periods
 ALIVE_WITHIN = 30.0  # seconds since the last frame, or since the start if there is none yet
 _NAMES = ("/metrics", "/healthz", "/readyz", "/api/v1/jobs")
 
@@ -23,7 +25,11 @@ _NAMES = ("/metrics", "/healthz", "/readyz", "/api/v1/jobs")
 class Answers:
     """Handlers over a feed."""
 
-    def __init__(self, feed: Feed, clock: Clock) -> None:
+    def __init__(
+        self, feed: Feed, clock: Clock, period: Callable[[], float] = lambda: PERIOD
+    ) -> None:
+        """`period`: seconds of that lane as they are now."""
+        self._period = period
         self._feed = feed
         self._clock = clock
         self._started = clock.monotonic()
@@ -55,7 +61,7 @@ class Answers:
         age = self._age()
         if age is None:
             return plain(503, "not ready: the first frame is not there yet")
-        if age > READY_WITHIN:
+        if age > READY_WITHIN * self._period():
             return plain(503, f"not ready: the last frame is {age:.1f} s old")
         return plain(200, "ready")
 

@@ -55,7 +55,8 @@ path_map:
             "zzz: 1\n",
             1,
             "unknown key 'zzz'",
-            "all_devices, kubelet, path_map, trust_untested_driver",
+            "Known: all_devices, budget, export, history, http, kernel_log, kubelet, lanes, listen,"
+            " log, monitor, path_map, profile, rules, socket, state, trust_untested_driver, web",
         ),
         ("path_map:\n  device.serail: a\n", 2, "unknown metric 'device.serail'", "device.serial"),
         ("path_map:\n  a: b\n", 2, "unknown metric 'a'", ""),

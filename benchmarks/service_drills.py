@@ -178,8 +178,26 @@ def try_the_sandbox(there: Machine, board: Board) -> None:
     board.note("has CAP_SYSLOG and no other capability", only_syslog, hex(found["capabilities"]))
     board.note("Nice=10", found["nice"] == 10, found["nice"])
     doctor = in_sandbox(there, f"{PYTHON} -I -m neuron_observer doctor")
-    for line in ("16 of 16 in sysfs", "kernel log: readable", "efa: rdmap", "no problem found"):
+    for line in ("16 of 16 in sysfs", "kernel log: readable", "efa: rdmap"):
         board.note(f"doctor: {line}", line in doctor)
+    denied = _gaps(doctor, "denied")
+    only = all(name.startswith("driver.parameter.") for name in denied)
+    board.note("doctor: denied are the module's parameters alone", only, len(denied))
+    space = [name for name in _gaps(doctor, "unsupported") if name.startswith("host.")]
+    board.note("doctor: no figure of the host is lost", not space, space)
+
+
+def _gaps(doctor: str, why: str) -> list[str]:
+    """Metrics that `doctor` lists as missing for a reason."""
+    blocks = doctor.partition("Missing signals")[2].partition("Rules that")[0].split("\n  ")
+    found: list[str] = []
+    inside = False
+    for line in blocks:
+        if not line.startswith(" "):
+            inside = line.startswith(why)
+        elif inside and "→" not in line:
+            found += [word.rstrip(",") for word in line.split() if "." in word]
+    return found
 
 
 def jobs(there: Machine) -> list[dict[str, Any]]:
@@ -227,8 +245,20 @@ def befall(there: Machine, board: Board) -> None:
     done = there.run("systemctl", "reload", SERVICE)
     same = there.wait_for(lambda: not active(there), 1.0) is None and pid(there) == before
     board.note("reload: the same process goes on", not done.code and same, done.err)
+    config = there.root / "etc/neuron-observer/config.yaml"
+    for text, told in (("export: {detail: node}\n", "detail: node"), ("exprt: {}\n", "refused")):
+        config.write_text(text, encoding="utf-8")
+        there.run("systemctl", "reload", SERVICE)
+        wait = partial(_told, there, told)
+        board.note(f"reload: {told}", there.wait_for(wait, 5.0) is not None and active(there))
+    config.unlink()
     failed = shown(there, "NRestarts")["NRestarts"]
     board.note("restarts were the two above", failed == "2", failed)
+
+
+def _told(there: Machine, text: str) -> bool:
+    log = there.run("journalctl", "-u", SERVICE, "-o", "cat", "--no-pager", "-n", "20")
+    return "reload" in log.out and text in log.out
 
 
 def _runs_anew(there: Machine, before: int) -> bool:

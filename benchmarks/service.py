@@ -11,9 +11,11 @@ thing that must hold, with its figure; exit code 1 if one does not. Needs root, 
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING
 
+from benchmarks.measuring import ROOT
 from benchmarks.nspawn import CHECKOUT, machine, missing
 from benchmarks.service_drills import DRILLS, Board
 from neuron_observer.clock import SystemClock
@@ -21,17 +23,23 @@ from neuron_observer.clock import SystemClock
 if TYPE_CHECKING:
     from benchmarks.nspawn import Machine
 
-INSTALL = (
-    "set -e; /usr/bin/python3 -m venv /opt/neuron-observer;"
-    " /opt/neuron-observer/bin/pip install --quiet --disable-pip-version-check"
-)
+_BLOCK = re.compile(r"<!-- install commands -->\n```sh\n(.*?)```", re.DOTALL)
+
+
+def documented() -> list[str]:
+    """The commands of docs/install.md, as root gives them."""
+    found = _BLOCK.search((ROOT / "docs/install.md").read_text(encoding="utf-8"))
+    return found[1].replace("sudo ", "").splitlines() if found else []
 
 
 def install_package(there: Machine, board: Board) -> None:
-    """As docs/install.md says, from this checkout."""
+    """As docs/install.md says, from this checkout: what needs a network, before it is booted."""
     clock = SystemClock()
     begin = clock.monotonic()
-    done = there.prepare("/bin/sh", "-c", f"umask 022; {INSTALL} {CHECKOUT}")
+    commands = [line for line in documented() if " -m venv " in line or "/pip " in line]
+    done = there.prepare(
+        "/bin/sh", "-c", f"umask 022; set -e; cd {CHECKOUT}; {'; '.join(commands)}"
+    )
     board.note("package under /opt/neuron-observer", not done.code, clock.monotonic() - begin, "s")
     if done.code:
         raise SystemExit(f"the package cannot be installed:\n{done.err[-2000:]}")

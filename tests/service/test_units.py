@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import exposure
+from benchmarks.service import documented
 from neuron_observer.errors import HostError
 from neuron_observer.service import units
 
@@ -116,6 +117,27 @@ def test_each_file_quotes_its_figure(name: str) -> None:
     said = exposure.quoted(name)
     assert said is not None
     assert said.exposure <= exposure.LIMITS[name]
+
+
+INSTALL = (SHIPPED.parent / "docs/install.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["", *units.DROP_INS])
+def test_the_documentation_has_the_same_figures(name: str) -> None:
+    """Its table of what each costs; the drop-in for reloading is as exposed as the unit."""
+    said = exposure.quoted(name) or exposure.quoted("")
+    assert said is not None
+    row = f"| `--with {name}` | " if name else "| as installed | "
+    assert f"\n{row}{said.exposure:.1f} | " in INSTALL
+
+
+def test_the_documentation_installs_what_the_unit_runs() -> None:
+    """Its commands, which `benchmarks.service` gives on a machine of its own."""
+    venv, pip, service, ask = documented()
+    assert venv == f"python3 -m venv {units.PREFIX}"
+    assert pip == f"{units.PREFIX}/bin/pip install --quiet ."
+    assert service == f"{units.PREFIX}/bin/neuron-observer install-service"
+    assert values((SHIPPED / units.SOCKETS[0]).read_text(), "ListenStream")[-1] in ask
 
 
 if shutil.which("systemd-analyze"):

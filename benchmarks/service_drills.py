@@ -243,8 +243,8 @@ def befall(there: Machine, board: Board) -> None:
     )
     before = pid(there)
     done = there.run("systemctl", "reload", SERVICE)
-    same = there.wait_for(lambda: not active(there), 1.0) is None and pid(there) == before
-    board.note("reload: the same process goes on", not done.code and same, done.err)
+    ready = there.wait_for(partial(active, there), 5.0) is not None
+    board.note("reload: ready again, the same process", ready and pid(there) == before, done.err)
     config = there.root / "etc/neuron-observer/config.yaml"
     for text, told in (("export: {detail: node}\n", "detail: node"), ("exprt: {}\n", "refused")):
         config.write_text(text, encoding="utf-8")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from neuron_observer.cli.configured import chosen_file, config_of, rule_paths
 from neuron_observer.errors import HostError, UsageError
 from neuron_observer.service import units
 from neuron_observer.service.commands import imports_of, is_active, systemd_runs, systemd_version
@@ -121,13 +122,23 @@ def _check_trust(interpreter: str, root: Path, *, here: bool) -> None:
         package, folders = _in_image(interpreter, root), (_prefix(interpreter),)
     _refuse(out_of_reach(visited(interpreter, base), base))
     _refuse(out_of_reach(visited(package, base), base))
+    settings = [f"/{units.CONFIGURATION}", *(_named_in_settings() if here else ())]
     paths = [*visited(interpreter, base)]
-    for folder in (*folders, f"/{units.CONFIGURATION}", f"/{units.UNITS}"):
-        paths += visited(folder, base)
-    for folder in (*folders, f"/{units.CONFIGURATION}"):
-        paths += below(f"{base.rstrip('/')}{folder}")
-    paths += visited(f"/{units.ENVIRONMENT}", base)
+    for path in (*folders, *settings, f"/{units.UNITS}", f"/{units.ENVIRONMENT}"):
+        paths += visited(path, base)
+    for path in (*folders, *settings):
+        paths += below(f"{base.rstrip('/')}{path}")
     _refuse(changeable(dict.fromkeys(paths), owners, base))
+
+
+def _named_in_settings() -> list[str]:
+    """What the configuration names outside its own folder; `ConfigError` if it is wrong."""
+    config = config_of(chosen_file(None, of_this_machine=True))
+    web = [config.web.config_file] if config and config.web.config_file else []
+    named = [*rule_paths(config), *web]
+    for path in named:
+        _refuse(out_of_reach(visited(path)))
+    return named
 
 
 def _prefix(interpreter: str) -> str:

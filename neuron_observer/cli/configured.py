@@ -35,8 +35,8 @@ def chosen_file(named: str | None, *, of_this_machine: bool) -> str | None:
     """
     if named is not None:
         return named
-    if of_this_machine and _is_there(FOLDER):
-        return default_file()
+    if of_this_machine:
+        return default_file() if _is_there(FOLDER) or _is_said() else None
     return os.devnull if _is_said() else None  # a variable needs no file
 
 

@@ -14,9 +14,15 @@ import click
 
 from neuron_observer import __version__
 from neuron_observer.checks.judging import judge_by
-from neuron_observer.cli.configured import sources_of
+from neuron_observer.cli.configured import default_file, sources_of
 from neuron_observer.cli.hosts import open_reader, rules_of
-from neuron_observer.cli.options import host_options, kubelet_option, monitor_feed, rules_option
+from neuron_observer.cli.options import (
+    host_options,
+    is_of_this_machine,
+    kubelet_option,
+    monitor_feed,
+    rules_option,
+)
 from neuron_observer.clock import SystemClock
 from neuron_observer.collectors.own import LastReload
 from neuron_observer.config import read
@@ -81,6 +87,8 @@ def command(  # noqa: PLR0913 - one an option
     faulthandler.enable(2)  # a watchdog's SIGABRT then tells where each thread stood
     notifier = Notifier.of(os.environ, os.getpid(), SystemClock())
     switches = {"--job-labels": job_labels, "--kubelet": kubelet, "--all-devices": all_devices}
+    if config_file is None and is_of_this_machine(host_root):
+        config_file = default_file()  # it may come to be there until a reload
     sources = sources_of(config_file)._replace(flags=_flags(addresses, detail, switches))
     with hangups() as asked:
         loaded = read(sources)

@@ -122,11 +122,15 @@ def host_options(function: Function) -> Function:
     return function
 
 
+def is_of_this_machine(host_root: str) -> bool:
+    """Whether a host is looked at that is there: no capture, no simulation."""
+    return simulation_asked() is None and os.path.isdir(host_root)  # noqa: PTH112 - as below
+
+
 def _with_chosen_file(function: Function) -> Function:
     @wraps(function)
     def configured(*, host_root: str, config_file: str | None, **others: Any) -> object:
-        there = simulation_asked() is None and os.path.isdir(host_root)  # noqa: PTH112 - as below
-        chosen = chosen_file(config_file, of_this_machine=there)
+        chosen = chosen_file(config_file, of_this_machine=is_of_this_machine(host_root))
         return function(host_root=host_root, config_file=chosen, **others)
 
     return cast("Function", configured)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from neuron_observer.config.keys import Path
     from neuron_observer.config.said import Said
 
-MOST_BYTES = 1_000_000
+MOST_BYTES = 256_000  # so that no file takes long, whatever it is made of
 _DEEPEST = 16
 _TAG = "tag:yaml.org,2002:"
 

@@ -68,7 +68,7 @@ def examine(sources: Sources) -> Examined:
     said: dict[Path, Said] = {}
     for text in texts:
         layer = reader.read(text.text, text.file)
-        problems += _shown_secrets(layer, text, keys(Config))
+        problems += shown_secrets(layer, text, keys(Config))
         said |= layer
     said |= read_environment(sources.environment, Config, problems)
     said |= _flags(sources.flags)
@@ -112,9 +112,10 @@ def _flags(flags: Flags) -> dict[Path, Said]:
     return found
 
 
-def _shown_secrets(
+def shown_secrets(
     layer: Mapping[Path, Said], text: Text, known: Mapping[Path, Key]
 ) -> list[ConfigError]:
+    """Secrets of a file that anybody may read."""
     if not text.public:
         return []
     return [

@@ -26,22 +26,22 @@ Form: TypeAlias = Literal[
 ]
 
 
-def _key(form: Form, text: str, **more: Any) -> Meta:
+def key_meta(form: Form, text: str, **more: Any) -> Meta:
     """What a key means. `restart`: only a restart takes a change; `secret`: never shown."""
     bounds = {name: more.pop(name) for name in ("ge", "le") if name in more}
     return Meta(description=text, extra={"form": form, **more}, **bounds)
 
 
 def _flag(text: str, **more: Any) -> Meta:
-    return _key("flag", text, **more)
+    return key_meta("flag", text, **more)
 
 
 def _duration(text: str, ge: float, le: float, **more: Any) -> Meta:
-    return _key("duration", text, ge=ge, le=le, **more)
+    return key_meta("duration", text, ge=ge, le=le, **more)
 
 
 def _size(text: str, ge: int, le: int, **more: Any) -> Meta:
-    return _key("size", text, ge=ge, le=le, **more)
+    return key_meta("size", text, ge=ge, le=le, **more)
 
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
@@ -53,7 +53,7 @@ class Web(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     config_file: Annotated[
         str | None,
-        _key(
+        key_meta(
             "path",
             "TLS and basic authentication, in the form of the exporter toolkit's web-config.yml;"
             " null: neither.",
@@ -67,7 +67,7 @@ class Http(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     connections: Annotated[
         int,
-        _key("count", "Connections at a time; others get 503.", ge=1, le=10_000, restart=True),
+        key_meta("count", "Connections at a time; others get 503.", ge=1, le=10_000, restart=True),
     ] = 256
     idle: Annotated[
         float,
@@ -93,7 +93,9 @@ class Export(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     detail: Annotated[
         Literal["node", "device", "core", "full"],
-        _key("choice", "How many series a page has: each word has those of the ones before it."),
+        key_meta(
+            "choice", "How many series a page has: each word has those of the ones before it."
+        ),
     ] = "core"
     job_labels: Annotated[
         bool,
@@ -106,21 +108,21 @@ class Log(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     format: Annotated[
         Literal["auto", "keyvalue", "json", "journal"],
-        _key(
+        key_meta(
             "choice",
             "auto: with the journal's priorities where systemd reads, else key=value.",
         ),
     ] = "auto"
     level: Annotated[
         Literal["debug", "info", "warning", "error"],
-        _key("choice", "The least important that is said."),
+        key_meta("choice", "The least important that is said."),
     ] = "info"
 
 
 class State(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What outlives a restart."""
 
-    directory: Annotated[str, _key("path", "Where it is kept.", restart=True)] = (
+    directory: Annotated[str, key_meta("path", "Where it is kept.", restart=True)] = (
         "/var/lib/neuron-observer"
     )
     retention: Annotated[
@@ -175,7 +177,7 @@ class Profile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Budget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the daemon may cost; over it the lanes get longer, and it says so."""
 
-    cpu: Annotated[float, _key("share", "Of one processor.", ge=0.001, le=1.0)] = 0.05
+    cpu: Annotated[float, key_meta("share", "Of one processor.", ge=0.001, le=1.0)] = 0.05
     memory: Annotated[int, _size("Resident memory.", 30 * _MB, 10 * _GB)] = 60 * _MB
 
 
@@ -184,7 +186,7 @@ class Monitor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     mode: Annotated[
         Literal["off", "pipe", "file", "child"],
-        _key(
+        key_meta(
             "choice",
             "pipe: from standard input; file: from monitor.file; child: started by the daemon.",
             restart=True,
@@ -192,7 +194,7 @@ class Monitor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = "off"
     file: Annotated[
         str | None,
-        _key("path", "The file or FIFO that neuron-monitor is written to.", restart=True),
+        key_meta("path", "The file or FIFO that neuron-monitor is written to.", restart=True),
     ] = None
 
 
@@ -201,7 +203,7 @@ class Rules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     directories: Annotated[
         tuple[str, ...],
-        _key(
+        key_meta(
             "paths",
             "Folders of *.yaml that add rules or change those of their id; the default one may be"
             " missing.",
@@ -214,7 +216,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
     path_map: Annotated[
         dict[str, str],
-        _key(
+        key_meta(
             "map",
             "Metric id → path below its device, where a driver moved a file; {core} stands for the"
             " core's number.",
@@ -223,14 +225,14 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     ] = {}
     listen: Annotated[
         tuple[str, ...],
-        _key(
+        key_meta(
             "addresses",
             "HOST:PORT of each TCP listener, one or a list; [] for none.",
             restart=True,
         ),
     ] = ("127.0.0.1:9744",)
     socket: Annotated[
-        str, _key("path", 'The Unix socket of the command line; "" for none.', restart=True)
+        str, key_meta("path", 'The Unix socket of the command line; "" for none.', restart=True)
     ] = "/run/neuron-observer/observer.sock"
     web: Web = Web()
     http: Http = Http()

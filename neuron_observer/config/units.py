@@ -44,7 +44,7 @@ def duration(text: str) -> float:
 
 def size(text: str) -> int:
     """Bytes; `UnitError` for anything that is no whole number of them."""
-    return _whole(text, SIZES, "a size", "Write 500KB, 8MB, 1GB (10³) or 16KiB, 8MiB, 1GiB (2¹⁰).")
+    return _whole(text, SIZES, "a size", "Write 500kB, 8MB, 1GB (10³) or 16KiB, 8MiB, 1GiB (2¹⁰).")
 
 
 def share(text: str) -> float:
@@ -71,7 +71,8 @@ def _strange(text: str, unit: str, what: str) -> str:
 def _whole(text: str, units: Mapping[str, int], what: str, remedy: str) -> int:
     number, unit = _split(text, what, remedy)
     if unit not in units:
-        nearest = get_close_matches(unit, units, n=1) if unit else []
+        nearest = [one for one in units if one.lower() == unit.lower()]
+        nearest = nearest or get_close_matches(unit, units, n=1)
         hint = f"Did you mean {nearest[0]!r}? {remedy}" if nearest else remedy
         raise UnitError(_strange(text, unit, what), hint)
     found = number * units[unit]

@@ -18,6 +18,7 @@ from neuron_observer.config.environment import variable
 from neuron_observer.config.keys import groups, keys, plain, range_text, value_at
 from neuron_observer.config.said import DEFAULT
 from neuron_observer.errors import UsageError
+from neuron_observer.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +90,9 @@ def as_yaml(found: list[Line]) -> str:
             told.append(f"{group[0]}:")
         above = tuple(group)
         indent = "  " * len(group)
-        told.append(f"{indent}{_yaml(name)}: {written(one.key, one.value)}  # {one.origin}")
+        told.append(
+            f"{indent}{_yaml(name)}: {written(one.key, one.value)}  # {printable(one.origin)}"
+        )
     return "\n".join(told)
 
 
@@ -97,9 +100,9 @@ def template() -> str:
     """A file with every key, what it means and its default, all of them comments."""
     told = [
         "# Configuration of neuron-observer. Every key is shown with its default; take the # away",
-        "# before those that you change. Files in conf.d beside this one are read after it, by name;",
-        "# what comes later wins. `neuron-observer config validate` checks it all, SIGHUP has a",
-        "# daemon read it anew. Reference: docs/config.md",
+        "# before those that you change. Files in conf.d beside this one are read after it, by",
+        "# name; what comes later wins. `neuron-observer config validate` checks it all, SIGHUP",
+        "# has a daemon read it anew. Reference: docs/config.md",
     ]
     group = ""
     for key in keys().values():
@@ -135,22 +138,32 @@ _PAGE = """\
 
 Made by `neuron-observer config print --format markdown`; do not edit.
 
-The daemon and every verb read `/etc/neuron-observer/config.yaml`, then `/etc/neuron-observer/conf.d/*.yaml` by name, then the
-environment; options of a call win. `--config FILE` (or `NEURON_OBSERVER_CONFIG`) names another file, whose `conf.d` is the one
-beside it. A file that is not there by default is no error, one that was named is. Maps merge by key, lists replace, the last
-one wins. A capture (`--host-root FILE`) and a simulation are other machines: there only a named file counts. The verbs take
-from it what they judge by: `path_map`, `all_devices`, `kubelet`, `rules`, `trust_untested_driver`; the rest is the daemon's.
+The daemon and every verb read `/etc/neuron-observer/config.yaml`, then
+`/etc/neuron-observer/conf.d/*.yaml` by name, then the environment; options of a call win. `--config
+FILE` (or `NEURON_OBSERVER_CONFIG`) names another file, whose `conf.d` is the one beside it;
+`--config /dev/null` means none. A file that is not there by default is no error, one that was named
+is. Maps merge by key, lists replace, the last one wins; a key without a value says nothing.
 
-`config init` writes a file to begin with, `config validate` says everything that is wrong, `config print --effective` what holds
-and where it comes from. The reader is strict: a key that nobody knows, of another form, out of range or there twice, anchors,
-aliases and merge keys, tabs, what is not UTF-8: each is an error with file, line and remedy, and nothing is taken. As root it
-refuses a file that anybody may write, and in `conf.d` one that belongs to somebody else.
+A capture (`--host-root FILE`) and a simulation are other machines: there only a named file counts.
+The verbs take from it what they judge by: `path_map`, `all_devices`, `kubelet`, `rules`,
+`trust_untested_driver`; the rest is the daemon's.
 
-Quantities carry their unit: durations `500ms`, `10s`, `5m`, `1h`, `30d`; sizes `500KB`, `8MB`, `1GB` (10³) or `16KiB`, `8MiB`, `1GiB`
-(2¹⁰); shares `5%`. A variable is called `NEURON_OBSERVER_` and the key, with `__` for the dot; a list is written with commas.
+`config init` writes a file to begin with, `config validate` says everything that is wrong, `config
+print --effective` what holds and where it comes from. The reader is strict: a key that nobody
+knows, of another form, out of range, contradictory or there twice, anchors, aliases and merge keys,
+tabs, what is not UTF-8: each is an error with file, line and remedy, and nothing is taken. As root
+it refuses a file that anybody may write (as sudo and logrotate do), and in `conf.d`, which nobody
+named, one that belongs to somebody else.
 
-On SIGHUP the daemon reads it all anew, the rules too. If anything is wrong, all stays as it was, the log says why and
-`neuron_observer_config_last_reload_successful` is 0. Keys marked *restart* are told in the log and wait for a restart.
+Quantities carry their unit: durations `500ms`, `10s`, `5m`, `1h`, `30d`; sizes `500kB`, `8MB`,
+`1GB` (10³) or `16KiB`, `8MiB`, `1GiB` (2¹⁰); shares `5%`. A variable is called `NEURON_OBSERVER_`
+and the key, with `__` for the dot; a list is written with commas, an empty variable says the empty
+list or text. The variables that Kubernetes makes of a service called neuron-observer
+(`NEURON_OBSERVER_SERVICE_…`, `NEURON_OBSERVER_PORT…`) are no keys.
+
+On SIGHUP the daemon reads it all anew, the rules too. If anything is wrong, all stays as it was,
+the log says why and `neuron_observer_config_last_reload_successful` is 0. Findings that stand go on
+as they are. Changes of keys marked *restart* are told in the log and wait for a restart.
 
 | key | default | takes | meaning | variable |
 |---|---|---|---|---|
@@ -177,7 +190,8 @@ def _row(key: Key) -> list[str]:
 def write(path: Path, text: str, *, force: bool) -> None:
     """Write a file whole or not at all; one that is there only with `force`."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.parent.exists():
+            path.parent.mkdir(parents=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
@@ -186,7 +200,7 @@ def write(path: Path, text: str, *, force: bool) -> None:
             if force:
                 os.replace(temporary, path)  # noqa: PTH105 - as `link`
             else:
-                os.link(temporary, path)  # noqa: PTH200 - fails if it is there, even just now
+                os.link(temporary, path)  # which fails if it is there, even since just now
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(temporary)  # noqa: PTH108 - as above

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from neuron_observer.config import Config, Sources
 
 FOLDER = "/etc/neuron-observer"
+RULES = f"{FOLDER}/rules.d"  # as the configuration has it by default
 _PREFIX = "NEURON_OBSERVER_"
 _NO_KEYS = (f"{_PREFIX}CONFIG", f"{_PREFIX}HOST_ROOT", f"{_PREFIX}HOOK")
 
@@ -77,13 +78,12 @@ def rule_paths(config: Config | None, extra: Sequence[str] = ()) -> list[str]:
     """
     if config is None:
         return list(extra)
-    by_default = os.path.join(FOLDER, "rules.d")  # noqa: PTH118 - as above
     found = []
     for folder in config.rules.directories:
         try:
             os.listdir(folder)  # noqa: PTH208 - as above; a glob would not say that it may not
         except OSError as error:
-            if folder == by_default and isinstance(error, FileNotFoundError):
+            if folder == RULES and isinstance(error, FileNotFoundError):
                 continue
             raise ConfigError(
                 f"cannot be read: {error.strerror}",

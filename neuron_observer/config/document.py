@@ -76,6 +76,8 @@ def compose(text: str, file: str) -> yaml.Node | None:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         problem = error.problem or "is not YAML"
+        if problem.startswith("but ") and error.context:
+            problem = f"{error.context} {problem}"
         line_ = mark.line + 1 if mark else None
         raise ConfigError(problem, file=file, line=line_, remedy=_remedy(problem)) from error
     except (ValueError, OverflowError, RecursionError) as error:  # \UFFFFFFFF
@@ -91,11 +93,9 @@ def _remedy(problem: str) -> str:
         return "Indent with spaces: YAML knows no tabs."
     if "anchors" in problem:
         return "Write the value out where it stands; a text that begins with & or * needs quotes."
-    if "mapping values are not allowed" in problem or "expected <block end>" in problem:
-        return (
-            "Look at the indentation, at colons and brackets; put a text that has them in quotes."
-        )
-    return ""
+    if "nested" in problem:
+        return ""
+    return "Look at the indentation, at colons and brackets; put a text that has them in quotes."
 
 
 class Reader:

@@ -17,6 +17,8 @@ from neuron_observer.errors import ConfigError
 
 FRAGMENTS = "conf.d"
 _MOST_FRAGMENTS = 1000
+_NO_FILE = {stat.S_IFDIR: "cannot be read: Is a directory"}
+_ODD = "is a pipe or a device: what is read again on SIGHUP must be a file"
 
 
 class Text(NamedTuple):
@@ -86,8 +88,11 @@ def _fragments(folder: Path, remarks: list[str]) -> list[str]:
 
 
 def _read(path: str, *, named: bool) -> Text:
-    with open(path, "rb") as stream:  # noqa: PTH123 - bounded, and its own status
-        status = os.fstat(stream.fileno())
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe may hang
+    with os.fdopen(descriptor, "rb") as stream:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) and path != os.devnull:
+            raise ConfigError(_NO_FILE.get(stat.S_IFMT(status.st_mode), _ODD), file=path)
         _believe(path, status, named=named)
         raw = stream.read(MOST_BYTES + 1)
     return Text(path, text_of(raw, path), public=bool(status.st_mode & stat.S_IROTH))

@@ -129,7 +129,8 @@ def plain(key: Key, value: Any) -> Any:
 def range_text(key: Key) -> str:
     """What a key takes, in words."""
     if key.choices:
-        return ", ".join(key.choices)
+        *others, last = key.choices
+        return f"{', '.join(others)} or {last}"
     if key.low is not None and key.high is not None:
         return f"{plain(key, key.low)} to {plain(key, key.high)}"
     words = {

@@ -74,6 +74,8 @@ def examine(sources: Sources) -> Examined:
     said |= _flags(sources.flags)
     values = _values(said, keys(Config), problems)
     if problems:
+        order = {text.file: number for number, text in enumerate(texts)}
+        problems.sort(key=lambda one: (order.get(one.file, len(order)), one.line or 0))
         return Examined(None, tuple(problems))
     config: Config = msgspec.convert(_nested(values), Config)
     origins = {path: one.origin for path, one in said.items()}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -72,7 +71,6 @@ def _whole(text: str, units: Mapping[str, int], what: str, remedy: str) -> int:
     number, unit = _split(text, what, remedy)
     if unit not in units:
         nearest = [one for one in units if one.lower() == unit.lower()]
-        nearest = nearest or get_close_matches(unit, units, n=1)
         hint = f"Did you mean {nearest[0]!r}? {remedy}" if nearest else remedy
         raise UnitError(_strange(text, unit, what), hint)
     found = number * units[unit]

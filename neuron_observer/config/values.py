@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _LONGEST = 4096  # characters of a text
 _MOST = 64  # items of a list
-_TEXTS = ("text", "path", "paths", "addresses")
-_STRINGS = ("", "str", "null")
+_REMEDIES = {
+    "text": "Put it in quotes.",
+    "path": "Write it from the root on, without `..`.",
+    "paths": "Write them from the root on, without `..`.",
+    "addresses": "Write 127.0.0.1:9744 or, in quotes, '[::1]:9744'.",
+}
 _NO_TEXT = {"Cc", "Cs", "Cn", "Zl", "Zp"}  # control, half a character, none, line separators
 
 
@@ -43,8 +47,7 @@ def value_of(key: Key, said: Said) -> Any:
 
 
 def _not(key: Key, said: Said, why: str = "") -> ConfigError:
-    if not why and isinstance(said, Word) and key.form in _TEXTS and said.tag not in _STRINGS:
-        why = "Put it in quotes."
+    why = why or _REMEDIES.get(key.form, "")
     return wrong(said.origin, f"{key.name} must be {range_text(key)}", why)
 
 
@@ -59,14 +62,14 @@ def _choice(key: Key, word: Word) -> str:
     """A word; `off` is one of them although YAML takes it for a boolean."""
     if word.text in key.choices:
         return word.text
-    nearest = difflib.get_close_matches(word.text, key.choices, n=1)
+    nearest = difflib.get_close_matches(word.text.lower(), key.choices, n=1)
     raise _not(key, word, f"Did you mean {nearest[0]!r}?" if nearest else "")
 
 
 def _count(key: Key, word: Word) -> int:
     text = word.text
     if word.tag not in ("", "int") or not (text.isascii() and text.isdigit()) or len(text) > 15:
-        raise _not(key, word, "Write digits, without quotes.")
+        raise _not(key, word, "Write a whole number, without quotes.")
     if len(text) > 1 and text[0] == "0":
         raise _not(key, word, "A leading zero may mean an octal number: leave it out.")
     return int(_within(key, word, int(text)))
@@ -109,7 +112,7 @@ def _path(key: Key, word: Word) -> str | None:
     if not text and (key.nullable or key.name == "socket"):
         return None if key.nullable else ""
     if not text.startswith("/") or ".." in text.split("/"):
-        raise _not(key, word, "Write it from the root on, without `..`.")
+        raise _not(key, word)
     return text
 
 
@@ -118,8 +121,8 @@ def _address(key: Key, word: Word) -> str:
     try:
         return str(parse_address(text))
     except UsageError as error:
-        remedy = "It takes HOST:PORT, for example 127.0.0.1:9744 or, in quotes, '[::1]:9744'."
-        raise wrong(word.origin, f"{key.name}: {error.message}", remedy) from None
+        message = f"{key.name}: {error.message}"
+        raise wrong(word.origin, message, _REMEDIES[key.form]) from None
 
 
 def _many(key: Key, said: Said, words: tuple[Word, ...]) -> tuple[str, ...]:

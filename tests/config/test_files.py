@@ -44,9 +44,25 @@ def test_a_link_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
         read(Sources(file, required=False))
 
 
-def test_a_file_without_end_is_not_read_to_its_end() -> None:
+def test_a_file_that_is_too_long_is_not_read_to_its_end(tmp_path: Path) -> None:
     """No configuration is so long."""
+    file = tmp_path / "config.yaml"
+    with file.open("wb") as stream:
+        stream.truncate(1 << 40)
     with pytest.raises(ConfigError, match=f"longer than {MOST_BYTES} bytes"):
+        load(str(file))
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    """A pipe that nobody writes to, a device without end; in conf.d too."""
+    for path in (tmp_path / "config.yaml", tmp_path / "conf.d" / "a.yaml"):
+        path.parent.mkdir(exist_ok=True)
+        os.mkfifo(path)
+        with pytest.raises(ConfigError, match="is a pipe or a device"):
+            load(str(tmp_path / "config.yaml"))
+        path.unlink()
+        (tmp_path / "config.yaml").write_text("")
+    with pytest.raises(ConfigError, match="is a pipe or a device"):
         load("/dev/zero")
 
 

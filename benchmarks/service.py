@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.measuring import ROOT
 from benchmarks.nspawn import CHECKOUT, machine, missing
-from benchmarks.service_drills import DRILLS, Board
+from benchmarks.service_drills import DRILLS, WHEELS, Board
 from neuron_observer.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def install_package(there: Machine, board: Board) -> None:
     clock = SystemClock()
     begin = clock.monotonic()
     commands = [line for line in documented() if " -m venv " in line or "/pip " in line]
+    commands.append(f"/opt/neuron-observer/bin/pip wheel --quiet --no-deps --wheel-dir {WHEELS} .")
     done = there.prepare(
         "/bin/sh", "-c", f"umask 022; set -e; cd {CHECKOUT}; {'; '.join(commands)}"
     )

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 SERVICE = units.SERVICE
 PYTHON = "/opt/neuron-observer/bin/python"
+PIP = "/opt/neuron-observer/bin/pip"
+WHEELS = "/srv/wheels"  # the package again, for an upgrade where there is no network
 OBSERVER = "/opt/neuron-observer/bin/neuron-observer"
 WATCHDOG = 3  # seconds, instead of the unit's 30: a drill does not wait that long
 STOP_WITHIN = 2.0
@@ -276,19 +278,30 @@ def stop_and_start(there: Machine, board: Board) -> None:
     took = _timed(there, "curl", "-s", "-m", "20", "http://127.0.0.1:9744/healthz")
     started = there.wait_for(partial(active, there), 10.0) is not None
     board.note("the first connection starts it and is answered", started, took, "s")
-    scrapes = there.start("sh", "-c", _SCRAPES)
-    there.run("systemctl", "restart", SERVICE)
-    there.run("touch", "/srv/enough")
-    answered = scrapes.communicate(timeout=30)[0].decode().split()
-    lost = len(answered) - answered.count("200")
-    enough = len(answered) > 3 and not lost
-    board.note("scrapes while it is restarted, and lost ones", enough, f"{len(answered)}, {lost}")
+    upgrade(there, board)
     configure(there, f"ExecStart=\nExecStart={PYTHON} -I -m neuron_observer daemon --detail all")
     there.run("systemctl", "restart", SERVICE)
     state = shown(there, "ActiveState", "ExecMainStatus", "NRestarts")
     wrong = (state["ActiveState"], state["ExecMainStatus"], state["NRestarts"])
     board.note("a wrong option is not tried again", wrong == ("failed", "64", "0"), wrong)
     there.run("systemctl", "reset-failed", SERVICE)
+
+
+def upgrade(there: Machine, board: Board) -> None:
+    """Its files are replaced under it, then it is restarted; no scrape fails all the while."""
+    scrapes = there.start("sh", "-c", _SCRAPES)
+    before = pid(there)
+    put = f"{PIP} install --quiet --no-deps --force-reinstall --no-index {WHEELS}/*.whl"
+    done = there.run("sh", "-c", put)
+    page = asked(there, "/metrics", "-f")
+    goes_on = not done.code and pid(there) == before and "neuron_health" in page
+    board.note("upgraded beneath it, it goes on", goes_on, done.err)
+    there.run("systemctl", "restart", SERVICE)
+    there.run("touch", "/srv/enough")
+    answered = scrapes.communicate(timeout=60)[0].decode().split()
+    lost = len(answered) - answered.count("200")
+    enough = len(answered) > 3 and not lost
+    board.note("scrapes meanwhile, and lost ones", enough, f"{len(answered)}, {lost}")
 
 
 _SCRAPES = (

@@ -43,6 +43,7 @@ FLOORS = {
     "checks": 4,
     "client": 4,
     "runbooks": 4,
+    "service": 4,
     "fleet": 4,
     "exporters": 4,
     "tui": 4,
@@ -65,7 +66,7 @@ THIRD_PARTY = {
     "bcrypt": {"exporters"},
 }
 # parts that may write files, each inside its own directory or where its user says
-WRITERS = {"config", "recording", "runbooks", "store", "sim"}
+WRITERS = {"config", "recording", "runbooks", "service", "store", "sim"}
 SOCKET_MAKER = "exporters/unix_socket.py"  # removes the socket file that it made or that is dead
 # a feed gives frames, a report is about a reader and a loop ticks one (types only);
 # a reader reads lines on request; a check looks at a host, a timeline is played to the real reader
@@ -85,8 +86,9 @@ SAME_FLOOR = {
     ("checks", "oneshot"),
 }
 TOP = 5  # the top floor may import everything
-# a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request
-PROCESS_STARTERS = {"sources/helper.py", "sources/child.py"}
+# a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request;
+# systemd's own programs when a service is installed
+PROCESS_STARTERS = {"sources/helper.py", "sources/child.py", "service/commands.py"}
 
 
 def _part(path: Path) -> str:

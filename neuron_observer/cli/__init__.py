@@ -19,6 +19,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "events": ("neuron_observer.cli.events", "What happened to this host; or as it happens."),
     "explain": ("neuron_observer.cli.explain", "What a finding means, and what to do about it."),
     "findings": ("neuron_observer.cli.findings", "What is wrong with this host now."),
+    "install-service": (
+        "neuron_observer.cli.install_service",
+        "Install the daemon as a hardened systemd service.",
+    ),
     "job": ("neuron_observer.cli.job", "`job report`: what a job had of its machine."),
     "jobs": ("neuron_observer.cli.jobs", "Who uses the devices: jobs, ranks, cores."),
     "metrics": ("neuron_observer.cli.metrics", "The catalogue, and what this host provides."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import sys
 from contextlib import suppress
@@ -27,8 +28,10 @@ from neuron_observer.collectors.own import LastReload
 from neuron_observer.config import read
 from neuron_observer.config.web_config import load
 from neuron_observer.daemon import Daemon
+from neuron_observer.daemon.activation import inherited_sockets
 from neuron_observer.daemon.answers import Answers
 from neuron_observer.daemon.listening import listening, places, warning
+from neuron_observer.daemon.notify import Notifier
 from neuron_observer.daemon.reload import Reloader, Running, lanes, put_in_force
 from neuron_observer.daemon.signals import hangups, stopped_by_signals
 from neuron_observer.errors import InputError
@@ -107,6 +110,9 @@ def command(  # noqa: PLR0913 - one an option
     unless something is wrong. SIGHUP reads the configuration and the rules anew; what is wrong then
     changes nothing. An option wins over a variable, and that over a file (docs/config.md).
     """
+    faulthandler.enable(2)  # a watchdog's SIGABRT then tells where each thread stood
+    notifier = Notifier.of(os.environ, os.getpid(), SystemClock())
+    inherited = inherited_sockets(os.environ, os.getpid())
     switches = {"--job-labels": job_labels, "--kubelet": kubelet, "--all-devices": all_devices}
     texts = {"--detail": detail, "--socket": path, "--web-config": web_config}
     if config_file is None and is_of_this_machine(host_root):
@@ -114,8 +120,9 @@ def command(  # noqa: PLR0913 - one an option
     sources = sources_of(config_file)._replace(flags=_flags(addresses, texts, switches))
     with hangups() as asked:
         loaded = read(sources)
-        with listening(loaded.config.listen, _socket(loaded, host_root)) as listeners:
-            _run(loaded, sources, listeners, Call(host_root, extra, asked))
+        local = _socket(loaded, host_root)
+        with listening(loaded.config.listen, local, inherited=inherited) as listeners:
+            _run(loaded, sources, listeners, Call(host_root, extra, asked, notifier))
     _say("stopped")
 
 
@@ -125,10 +132,12 @@ class Call(NamedTuple):
     host_root: str
     extra: tuple[str, ...]  # rules
     asked: SimpleQueue[None]  # to read the configuration anew
+    notifier: Notifier
 
 
 def _run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], call: Call) -> None:
-    config = loaded.config
+    config, notifier = loaded.config, call.notifier
+    notifier.status("looks at the host for the first time")
     file, clock = config.web.config_file, SystemClock()
     web = Web(lambda: load(file), clock, _say) if file else None
     rules = rules_of(config, call.extra)
@@ -157,16 +166,19 @@ def _run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], c
         detail=config.export.detail,
         job_labels=config.export.job_labels,
         limits=_limits(config),
+        notifier=notifier,
         web=web,
         say=_say,
         answers=answers,
     )
+    loop.each_pass(notifier.beat)
     reloader = Reloader(
         Running(loaded, rules),
         lambda: _anew(sources, call),
         [partial(put_in_force, loop, judge, daemon.page)],
         last,
         _say,
+        around=notifier.reloading,
     )
     loop.subscribe(reloader.note)
     with stopped_by_signals(daemon), reloader.answering(call.asked):

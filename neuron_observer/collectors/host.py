@@ -23,6 +23,7 @@ from neuron_observer.collectors.batching import (
 from neuron_observer.collectors.figures import FigureBatch
 from neuron_observer.collectors.probing import names_in, real_path, word_at
 from neuron_observer.model import NODE, Missing, Place, Why
+from neuron_observer.parsers.mounts import writable_beneath
 from neuron_observer.parsers.tables import TABLES
 from neuron_observer.sources.hostfs import MeasuredHost, Space
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from neuron_observer.sources.hostfs import HostFs
 
 BLOCK_FOLDER = "sys/block"
+MOUNTS_BYTES = 1 << 20  # a node with many pods has thousands of mounts
 ANOTHER_ROOT = Missing(Why.UNSUPPORTED, "needs a system call, which only the running host answers")
 READ_ONLY = Missing(Why.UNSUPPORTED, "mounted to be read only, so nothing fills it")
 _FILE_METRICS = tuple(spec for spec in HOST_METRICS if spec.sources[0].where == "proc")
@@ -160,12 +162,21 @@ def _usage(host: HostFs, mount: str) -> Mapping[str, Cell]:
         found = os.statvfs(mount)
     except OSError as error:
         return dict.fromkeys(Space._fields, missing_for(error))
-    return usage_of(found)
+    image = bool(found.f_flag & os.ST_RDONLY) and not _fillable(host, mount)
+    return usage_of(found, image=image)
 
 
-def usage_of(found: os.statvfs_result) -> dict[str, Cell]:
+def _fillable(host: HostFs, mount: str) -> bool:
+    """Whether others may fill what we see read-only: a sandbox of ours makes it so."""
+    try:
+        return writable_beneath(host.read("proc/self/mountinfo", MOUNTS_BYTES), mount)
+    except OSError:
+        return False
+
+
+def usage_of(found: os.statvfs_result, *, image: bool) -> dict[str, Cell]:
     """Size and what a user can still fill, in bytes; an image that is only read is always full."""
     size = found.f_blocks * found.f_frsize
-    if found.f_flag & os.ST_RDONLY:
+    if image:
         return {"size": size, "available": READ_ONLY}
     return {"size": size, "available": found.f_bavail * found.f_frsize}

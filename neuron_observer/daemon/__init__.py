@@ -13,6 +13,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
 from neuron_observer.daemon.answers import Answers
+from neuron_observer.daemon.notify import Notifier
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.page import Page
@@ -75,6 +76,7 @@ class Daemon:
         detail: Detail = "core",
         job_labels: bool = False,
         limits: Limits | None = None,
+        notifier: Notifier | None = None,
         web: Web | None = None,
         say: Callable[[str], None] = lambda _: None,
         answers: Answers | None = None,
@@ -85,6 +87,8 @@ class Daemon:
         answers = answers or Answers(loop.feed, clock)
         loop.subscribe(self.page.note)
         loop.subscribe(answers.note)
+        self._notifier = notifier or Notifier(clock, None)
+        loop.subscribe(self._notifier.note)
         self._ended: SimpleQueue[str] = SimpleQueue()  # a signal handler may put to it
         self._thread = Thread(target=self._loop, name="loop", daemon=True)
         routes: dict[str, Handler | Route] = {
@@ -104,6 +108,7 @@ class Daemon:
             failure = self._end()
         finally:
             sys.setswitchinterval(before)
+            self._notifier.stopping()
             self.loop.stop()
             self._server.close()
             self._thread.join(_LAST_WAIT)

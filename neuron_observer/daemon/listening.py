@@ -12,6 +12,7 @@ from neuron_observer.exporters.unix_socket import MODE, unix_socket
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from neuron_observer.daemon.activation import Inherited
     from neuron_observer.exporters.web import Web
 
 _WAYS = "web.config_file (TLS, basic_auth_users) changes that, or --listen 127.0.0.1:9744"
@@ -19,12 +20,22 @@ _WAYS = "web.config_file (TLS, basic_auth_users) changes that, or --listen 127.0
 
 @contextmanager
 def listening(
-    addresses: Sequence[str], path: str = "", mode: int = MODE
+    addresses: Sequence[str],
+    path: str = "",
+    mode: int = MODE,
+    inherited: Sequence[Inherited] = (),
 ) -> Iterator[list[socket.socket]]:
-    """Listening sockets; all are closed afterwards. `UsageError` if one of them cannot be had."""
+    """Listening sockets; all are closed afterwards. `UsageError` if one of them cannot be had.
+
+    What systemd opened stands in place of what would be opened here: TCP of the addresses, a unix
+    socket of the path.
+    """
     with ExitStack() as stack:
-        sockets = [stack.enter_context(listen(parse_address(text))) for text in addresses]
-        if path:
+        sockets = [stack.enter_context(each.sock) for each in inherited]
+        kinds = {sock.family == socket.AF_UNIX for sock in sockets}
+        if False not in kinds:
+            sockets += [stack.enter_context(listen(parse_address(text))) for text in addresses]
+        if path and True not in kinds:
             sockets.append(stack.enter_context(unix_socket(path, mode)))
         yield sockets
 

@@ -6,7 +6,7 @@ is then put in force by the loop's thread, between two frames, so that nothing i
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from queue import Empty
 from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +18,7 @@ from neuron_observer.rules.rule import same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from queue import SimpleQueue
 
     from neuron_observer.checks.judging import Judge
@@ -47,14 +48,19 @@ class Reloader:
         put_in_force: Sequence[Callable[[Running], None]],
         last: LastReload,
         say: Callable[[str], None],
+        around: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        """`put_in_force` is called in the loop's thread, with what is to hold from then on."""
+        """`put_in_force` is called in the loop's thread, with what is to hold from then on.
+
+        `around` lasts as long as a reload does.
+        """
         self.running = running  # what was read last
         self._begun_with = running.loaded.config  # what needs a restart is still as it was then
         self._read = read
         self._put_in_force = put_in_force
         self._last = last
         self._say = say
+        self._around = around
         self._next: Running | None = None  # to be put in force
 
     @contextmanager
@@ -69,7 +75,8 @@ class Reloader:
             with suppress(Empty):
                 while True:
                     asked.get_nowait()
-            self.reload()
+            with self._around():
+                self.reload()
 
     def reload(self) -> None:
         """Read, check, and have it put in force; what is wrong changes nothing and is told."""

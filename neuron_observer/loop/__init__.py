@@ -75,6 +75,7 @@ class Loop:
         self._history = History() if history is None else history
         self._wakeups = wakeups or choose_wakeups(reader.host, reader.clock)
         self._listeners: list[Listener] = []
+        self._pulses: list[Callable[[], None]] = []
         self._stopped = False
         self._heard = False  # a line of the kernel log has come
         reader.news = self._hear
@@ -88,11 +89,17 @@ class Loop:
         """Have a function called after each frame, in the loop's thread."""
         self._listeners.append(listener)
 
+    def each_pass(self, pulse: Callable[[], None]) -> None:
+        """Have a function called whenever `run` came round, at least once in `LONGEST_WAIT`."""
+        self._pulses.append(pulse)
+
     def run(self) -> None:
         """Tick until `stop`."""
         woken = False
         while not self._stopped:
             self.tick(woken=woken)
+            for pulse in self._pulses:
+                pulse()
             if woken:
                 self._clock.wait(min(SETTLE, self._rest()))
             woken = self._wakeups.wait(min(LONGEST_WAIT, self._rest())) or self._heard

@@ -173,9 +173,9 @@ def test_a_host_in_memory_tells_its_space() -> None:
 def test_an_image_that_is_only_read_is_not_full() -> None:
     """The root of some systems is an image without a free block; that is no full disk."""
     fields = [4096, 4096, 1000, 0, 0, 100, 0, 0, 0, 255]
-    writable, image = (os.statvfs_result([*fields[:8], flag, 255]) for flag in (0, os.ST_RDONLY))
-    assert usage_of(writable) == {"size": 4096000, "available": 0}
-    assert usage_of(image) == {"size": 4096000, "available": READ_ONLY}
+    found = os.statvfs_result([*fields[:8], 0, 255])
+    assert usage_of(found, image=False) == {"size": 4096000, "available": 0}
+    assert usage_of(found, image=True) == {"size": 4096000, "available": READ_ONLY}
 
 
 def test_this_machine_is_read() -> None:

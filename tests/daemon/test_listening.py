@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from neuron_observer.clock import ManualClock
+from neuron_observer.daemon.activation import Inherited
 from neuron_observer.daemon.listening import listening, places, warning
 from neuron_observer.errors import UsageError
 from neuron_observer.exporters.listener import bound
@@ -89,3 +90,21 @@ def test_whoever_listens_to_all_is_warned(
         if words:
             assert said.startswith(f"{bound(sockets[len(addresses) - 1])}: ")
             assert "127.0.0.1:0," not in said
+
+
+def test_what_systemd_opened_stands_in_place(tmp_path: Path) -> None:
+    """Each kind for its own: an inherited TCP socket for the addresses, a unix one for the path."""
+    path = tmp_path / "socket"
+    http = socket.create_server(("127.0.0.1", 0))
+    with listening([INNER], str(path), inherited=[Inherited("http", http)]) as sockets:
+        assert [one.family for one in sockets] == [socket.AF_INET, socket.AF_UNIX]
+        assert sockets[0] is http
+        assert path.exists()
+    assert http.fileno() == -1
+    api = socket.socket(socket.AF_UNIX)
+    api.bind(str(tmp_path / "theirs"))
+    api.listen()
+    with listening([INNER], str(path), inherited=[Inherited("api", api)]) as sockets:
+        assert [one.family for one in sockets] == [socket.AF_UNIX, socket.AF_INET]
+        assert not path.exists()
+    assert (tmp_path / "theirs").exists()  # it is systemd's to remove

@@ -294,27 +294,3 @@ HOST_METRICS: tuple[MetricSpec, ...] = (
 )
 
 DISK_METRICS: tuple[MetricSpec, ...] = tuple(_disk(*row) for row in DISK)
-
-_OWN = (
-    ("cpu_user", Kind.COUNTER, "seconds", "Processor time of this program", "cpu_seconds_total"),
-    ("cpu_system", Kind.COUNTER, "seconds", "Kernel time of this program", "cpu_seconds_total"),
-    ("resident_memory", Kind.GAUGE, "bytes", "Memory of this program", "resident_memory_bytes"),
-    ("open_descriptors", Kind.GAUGE, "", "Open files of this program", "open_descriptors"),
-    ("threads", Kind.GAUGE, "", "Threads of this program", "threads"),
-)
-
-OWN_METRICS: tuple[MetricSpec, ...] = tuple(
-    MetricSpec(
-        id=f"observer.{name}",
-        scope="node",
-        kind=kind,
-        unit=unit,
-        help=text,
-        sources=(Source("process", name),),
-        lane="slow",
-        family=f"observer_{family}",
-        labels=(("mode", name.removeprefix("cpu_")),) if name.startswith("cpu_") else (),
-        detail="node",
-    )
-    for name, kind, unit, text, family in _OWN
-)

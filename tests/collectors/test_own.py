@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neuron_observer.catalogue.host import OWN_METRICS
+from neuron_observer.catalogue.own import OWN_METRICS
 from neuron_observer.clock import ManualClock
 from neuron_observer.collectors.own import OwnCollector
 from neuron_observer.model import NODE

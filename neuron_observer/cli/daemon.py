@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -11,10 +9,13 @@ import click
 from neuron_observer import __version__
 from neuron_observer.cli.hosts import make_judge, open_reader
 from neuron_observer.cli.options import host_options, kubelet_option, rules_option
+from neuron_observer.clock import SystemClock
 from neuron_observer.daemon import Daemon
+from neuron_observer.daemon.pace import Pace
 from neuron_observer.daemon.signals import stopped_by_signals
 from neuron_observer.exporters.listener import bound, listen, parse_address
 from neuron_observer.exporters.series import DETAILS
+from neuron_observer.log import open_log
 from neuron_observer.loop import Loop
 
 if TYPE_CHECKING:
@@ -59,8 +60,9 @@ def command(  # noqa: PLR0913 - one an option
     """Read and judge this host until SIGTERM or Ctrl-C; answer Prometheus from the last frame.
 
     Nobody but this machine can ask unless --listen names another address; there is no password.
-    Says on standard error where it listens, and then nothing unless something is wrong.
+    Says on standard error where it listens, and then only what begins, ends or goes wrong.
     """
+    lines = open_log(SystemClock())
     listener = listen(parse_address(address))
     with listener:
         judge = make_judge(config_file, extra, one_shot=False)
@@ -73,15 +75,13 @@ def command(  # noqa: PLR0913 - one an option
             kubelet=kubelet,
         )
         loop = Loop(reader, judge=judge, explain=judge.explain)
+        loop.subscribe(Pace(loop, reader.clock, lines).note)
         daemon = Daemon(
-            loop, listener, reader.clock, detail=detail, job_labels=job_labels, say=_say
+            loop, listener, reader.clock, detail=detail, job_labels=job_labels, log=lines
         )
         with stopped_by_signals(daemon):
-            _say(f"{__version__}: http://{bound(listener)}/metrics, host {reader.host.root}")
+            url, root = f"http://{bound(listener)}/metrics", reader.host.root
+            lines.info("started", f"reads {root} and serves {url}", version=__version__, url=url)
             daemon.run()
-    _say("stopped")
-
-
-def _say(text: str) -> None:
-    with suppress(OSError, ValueError):  # nobody there to hear it
-        print(f"neuron-observer: {text}", file=sys.stderr, flush=True)  # noqa: T201 - narration
+    lines.info("stopped", "stopped")
+    lines.close()

@@ -13,10 +13,12 @@ from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
 from neuron_observer.daemon.answers import Answers
+from neuron_observer.daemon.reporting import FrameLog
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.page import Page
 from neuron_observer.exporters.scrape import metrics_handler
+from neuron_observer.log import silent
 
 if TYPE_CHECKING:
     import socket
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from neuron_observer.clock import Clock
     from neuron_observer.exporters.http import Handler
     from neuron_observer.feed import Feed
+    from neuron_observer.log import Log
     from neuron_observer.model import Frame
 
 # Seconds that a thread may keep the interpreter while another waits: at Python's 5 ms a scrape that
@@ -73,19 +76,21 @@ class Daemon:
         detail: Detail = "core",
         job_labels: bool = False,
         limits: Limits | None = None,
-        say: Callable[[str], None] = lambda _: None,
+        log: Log | None = None,
     ) -> None:
         self.loop = loop
         self.clock = clock
         self.page = Page(loop.feed, clock, detail=detail, job_labels=job_labels)
+        self._log = log or silent(clock)
         loop.subscribe(self.page.note)
+        loop.subscribe(FrameLog(self._log).note)
         self._ended: SimpleQueue[str] = SimpleQueue()  # a signal handler may put to it
         self._thread = Thread(target=self._loop, name="loop", daemon=True)
         routes: dict[str, Handler] = {
             "/metrics": metrics_handler(self.page),
             **Answers(loop.feed, clock).routes(),
         }
-        self._server = Server(listener, routes, limits=limits, report=say)
+        self._server = Server(listener, routes, limits=limits, report=self._report)
 
     def run(self) -> None:
         """Serve until `stop`; `HostError` if the loop ends by itself: then a restart is due."""
@@ -108,6 +113,9 @@ class Daemon:
     def stop(self) -> None:
         """End `run`; from any thread or signal handler."""
         self._ended.put("")
+
+    def _report(self, text: str) -> None:
+        self._log.error("request_failed", text, about=text)
 
     def _end(self) -> str:
         while True:

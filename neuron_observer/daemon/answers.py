@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 from neuron_observer import __version__
 from neuron_observer.contract import jobs_document
 from neuron_observer.exporters.message import Response, plain
+from neuron_observer.model import NODE, Value
+from neuron_observer.readings import reading
 
 if TYPE_CHECKING:
     from neuron_observer.clock import Clock
     from neuron_observer.exporters.http import Handler
     from neuron_observer.exporters.message import Request
     from neuron_observer.feed import Feed
+    from neuron_observer.model import Frame
 
 PERIOD = 1.0  # seconds; of the lane that most readings are in
-READY_WITHIN = 3 * PERIOD
+_LANES = ("observer.lane.fast.period", "observer.lane.normal.period")
 ALIVE_WITHIN = 30.0  # seconds since the last frame, or since the start if there is none yet
 _NAMES = ("/metrics", "/healthz", "/readyz", "/api/v1/jobs")
 
@@ -52,11 +55,11 @@ class Answers:
         return plain(503, f"the loop hangs: {what}, {since:.0f} s")
 
     def _readyz(self, _: Request) -> Response:
-        """A frame is younger than three periods."""
-        age = self._age()
-        if age is None:
+        """A frame is younger than three periods, as long as they are now."""
+        age, frame = self._age(), self._feed.latest()
+        if age is None or frame is None:
             return plain(503, "not ready: the first frame is not there yet")
-        if age > READY_WITHIN:
+        if age > ready_within(frame):
             return plain(503, f"not ready: the last frame is {age:.1f} s old")
         return plain(200, "ready")
 
@@ -83,3 +86,10 @@ class Answers:
                 f"read {age:.1f} s ago",
             ]
         return Response("\n".join([*lines, "", *_NAMES, ""]).encode())
+
+
+def ready_within(frame: Frame) -> float:
+    """Seconds that a frame may be old: three of the periods in which another is due."""
+    found = [reading(frame.snapshot.batches, metric, NODE) for metric in _LANES]
+    periods = [float(one.value) for one in found if isinstance(one, Value)]
+    return 3 * max(min(periods, default=PERIOD), PERIOD)

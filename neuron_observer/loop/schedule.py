@@ -69,6 +69,11 @@ class Schedule:
             lane: self._periods[leader] for lane, leader in self._follows.items()
         }
 
+    @property
+    def configured(self) -> dict[str, float]:
+        """Seconds by lane as they were set last, whoever a lane follows."""
+        return dict(self._periods)
+
     def _own_periods(self) -> list[tuple[str, float]]:
         return [item for item in self._periods.items() if item[0] not in self._follows]
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from tests.cli.conftest import Result
 
+LOGFMT = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)')
 SMALL = str(tree_file("trn2.3xlarge-2.30.2-busy"))
 PATIENCE = 30.0  # seconds for a process to begin on a busy machine
 PROMTOOL, PROMETHEUS = shutil.which("promtool"), shutil.which("prometheus")
@@ -58,7 +59,7 @@ def daemon(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], Address]]:
     """A daemon on a port of its own, ready to answer."""
     options = ("--listen", "127.0.0.1:0", "--host-root", SMALL, *arguments)
     with started("daemon", *options) as process:
-        head = said(process, r"neuron-observer: \S+: http://([\d.]+):(\d+)/metrics, host .*")
+        head = said(process, r".*event=started .*url=http://([\d.]+):(\d+)/metrics")
         address = Address(head[1], int(head[2]))
         wait_for(lambda: get(address, "/readyz")[0] == 200)
         yield process, address
@@ -95,7 +96,7 @@ def test_it_stops_after_it_was_stopped() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_serves_and_stops(number: signal.Signals) -> None:
-    """Pages while it runs; on a signal it ends within 2 s, with 0, and said nothing in between."""
+    """Pages while it runs; it ends within 2 s of a signal, with 0; between it said what it found."""
     with daemon("--detail", "device") as (process, address):
         status, page = get(address, "/metrics")
         assert status == 200
@@ -107,7 +108,10 @@ def test_it_serves_and_stops(number: signal.Signals) -> None:
         _, rest = process.communicate(timeout=10)
         assert clock.monotonic() - begin <= 2.0
         assert process.returncode == 0
-        assert rest == "neuron-observer: stopped\n"
+        *lines, last = [dict(LOGFMT.findall(line)) for line in rest.splitlines()]
+        assert last["event"] == "stopped"
+        assert {line["event"] for line in lines} <= {"finding", "finding_over", "verdict"}
+        assert len(lines) < 6
 
 
 def test_it_judges() -> None:

@@ -96,7 +96,7 @@ def test_it_stops_after_it_was_stopped() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_serves_and_stops(number: signal.Signals) -> None:
-    """Pages while it runs; it ends within 2 s of a signal, with 0; between it said what it found."""
+    """Pages while it runs; ended within 2 s of a signal, with 0; it said only what it found."""
     with daemon("--detail", "device") as (process, address):
         status, page = get(address, "/metrics")
         assert status == 200

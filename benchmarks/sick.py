@@ -242,7 +242,8 @@ def sick(source: Path, where: Path, control: Path) -> Iterator[Sickness]:
         yield found
     finally:
         found.end()
-        unmount(where)
+        with suppress(FileNotFoundError):  # what is above it may have been moved
+            unmount(where)
 
 
 def possible() -> bool:

@@ -11,6 +11,7 @@ again and again. Seen from outside, on the daemon's page:
 - frames: the longest time without a new one. They feed the watchdog, so it must stay below 5 s
 - reload: the driver's whole tree vanishes and comes back: until all series are there again, two
   periods of the normal lane; not one descriptor more or less than before
+- tool: a program that is called and hangs in the same way: given up in time, left, not called again
 - stop: SIGTERM while registers hang, with a driver whose reads block (2.24.7): 2 s
 
 A device hangs as devices do: reads of its registers do not come back. No other file of the driver
@@ -36,8 +37,10 @@ from benchmarks.running import daemon
 from benchmarks.sick import possible, sick
 from neuron_observer.clock import SystemClock
 from neuron_observer.collectors.firmware import PERIOD
+from neuron_observer.collectors.neuron_ls import list_devices
 from neuron_observer.collectors.sysfs import PERIODS, plan_devices
 from neuron_observer.collectors.topology import read_topology
+from neuron_observer.sources.child import GRACE, Children
 from neuron_observer.sources.hostfs import DirectoryFs
 
 if TYPE_CHECKING:
@@ -121,6 +124,7 @@ def hang(illness: Sickness, writer: Writer, running: Running, changes: int) -> b
     begin = _clock.monotonic()
     illness.set(*hanging(writer.root))
     met = told(running, begin) & others("registers hang", writer, running, changes)
+    met &= tool(writer.root)
     illness.set()
     return met
 
@@ -156,8 +160,22 @@ def shortly(root: Path, illness: Sickness, changes: int) -> bool:
     with daemon(root) as running:
         met = told(running, begin)
         met &= others("registers hang", Writer(root, running), running, changes)
+        met &= tool(root)
         illness.set()
         return met
+
+
+def tool(root: Path) -> bool:
+    """A call that hangs uninterruptibly, and the one after it."""
+    children = Children(_clock)
+    stuck = ("cat", str(root / DEVICES / f"neuron{SICK}/serial_number"))
+    begin = _clock.monotonic()
+    first = list_devices(children, command=stuck, seconds=0.5).outcome
+    seconds = _clock.monotonic() - begin
+    again = list_devices(children, command=stuck, seconds=60.0)
+    print(f"tool hangs: {first.value}, {children.left} left; then: {again.detail}")
+    met = within("tool hangs: given up after", seconds, 0.5 + GRACE + 0.5, "s")
+    return met and children.left == 1 and _clock.monotonic() - begin < 10.0
 
 
 def settle(running: Running) -> Look:

@@ -14,12 +14,8 @@ if TYPE_CHECKING:
 
 # Events of our own; lines of the kernel log stand in the kernel's, jobs come and go all day, and
 # who changed the pace told it.
-_TOLD = frozenset(
-    (
-        *("driver_reloaded", "devices_changed", "files_moved", "counter_reset"),
-        *("reads_skipped", "clock_stepped", "history_shortened"),
-    )
-)
+_EACH = frozenset(("driver_reloaded", "devices_changed", "files_moved"))  # gone, and back
+_TOLD = _EACH | {"counter_reset", "reads_skipped", "clock_stepped", "history_shortened"}
 _ACTIVE = frozenset((State.FIRING, State.ACKNOWLEDGED, State.RECOVERING))
 
 
@@ -56,7 +52,8 @@ class FrameLog:
             self._log.error("collector_failed", text, about=name, collector=name)
 
     def _event(self, event: Event) -> None:
-        self._log.warning(event.kind, event.message, about=f"{event.place}")
+        about = event.message if event.kind in _EACH else f"{event.place}"
+        self._log.warning(event.kind, event.message, about=about)
 
     def _findings(self, findings: Iterable[Finding]) -> None:
         now = {

@@ -168,7 +168,8 @@ def shortly(root: Path, illness: Sickness, changes: int) -> bool:
 def tool(root: Path) -> bool:
     """A call that hangs uninterruptibly, and the one after it."""
     children = Children(_clock)
-    stuck = ("cat", str(root / DEVICES / f"neuron{SICK}/serial_number"))
+    register = hanging(root)[0].removeprefix("hang /")
+    stuck = ("cat", str(root / DEVICES / f"neuron{SICK}" / register))
     begin = _clock.monotonic()
     first = list_devices(children, command=stuck, seconds=0.5).outcome
     seconds = _clock.monotonic() - begin

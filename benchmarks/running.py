@@ -56,7 +56,14 @@ class Running:
             self.said += self.process.stderr
 
     def get(self, path: str) -> tuple[int, str]:
-        """Status and text."""
+        """Status and text; over a new connection if the last one was idle for too long."""
+        try:
+            return self._get(path)
+        except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
+            self._connection.close()
+            return self._get(path)
+
+    def _get(self, path: str) -> tuple[int, str]:
         self._connection.request("GET", path)
         answer = self._connection.getresponse()
         return answer.status, answer.read().decode()

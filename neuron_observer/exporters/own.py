@@ -4,7 +4,7 @@ scrape, or are told by collector.
 
 from __future__ import annotations
 
-import platform
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer import __version__
@@ -85,7 +85,9 @@ def ran(before: Ran | None, run: Run, at: float) -> Ran:
 
 def info() -> Sample:
     """Who we are."""
-    return Sample((("python", platform.python_version()), ("version", __version__)), 1)
+    return Sample(
+        (("python", ".".join(map(str, sys.version_info[:3]))), ("version", __version__)), 1
+    )
 
 
 def collectors(of: Mapping[str, Ran]) -> dict[str, list[Sample]]:

@@ -114,6 +114,34 @@ def test_it_serves_and_stops(number: signal.Signals) -> None:
         assert len(lines) < 6
 
 
+def test_another_takes_its_place() -> None:
+    """An upgrade: the port is free at once, though a client was connected. Nobody hears them."""
+    with listen(Address("127.0.0.1", 0)) as free:
+        address = bound(free)
+    options = ("--listen", str(address), "--host-root", SMALL)
+    ours = (sys.executable, "-m", "neuron_observer", "daemon", *options)
+    for _ in range(2):
+        with subprocess.Popen(["sh", "-c", 'exec "$@" 2>&-', "sh", *ours]) as process:
+            try:
+                wait_for(lambda: answers(address))
+                client = http.client.HTTPConnection(address.host, address.port, timeout=10)
+                client.request("GET", "/metrics")
+                assert b"neuron_core_" in client.getresponse().read()
+                process.terminate()
+                assert process.wait(5) == 0
+            finally:
+                process.kill()
+            client.close()
+
+
+def answers(address: Address) -> bool:
+    """Whether somebody is there and ready."""
+    try:
+        return get(address, "/readyz")[0] == 200
+    except OSError:
+        return False
+
+
 def test_it_judges() -> None:
     """The verdict of the rules, once the registers were read."""
     with daemon("--detail", "node") as (_, address):

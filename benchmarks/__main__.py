@@ -20,6 +20,8 @@ BENCHMARKS = (
     "scrape",
     "faults",
     "noise",
+    "resilience",
+    "soak",
 )
 
 

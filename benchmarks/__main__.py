@@ -22,6 +22,8 @@ BENCHMARKS = (
     "noise",
     "exposure",
     "service",
+    "resilience",
+    "soak",
 )
 
 

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from neuron_observer.daemon.answers import Answers
 from neuron_observer.daemon.notify import Notifier
+from neuron_observer.daemon.reporting import FrameLog
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.page import Page
 from neuron_observer.exporters.scrape import compat_handler, metrics_handler
+from neuron_observer.log import silent
 
 if TYPE_CHECKING:
     import socket
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from neuron_observer.exporters.routes import Route
     from neuron_observer.exporters.web import Web
     from neuron_observer.feed import Feed
+    from neuron_observer.log import Log
     from neuron_observer.model import Frame
 
 # Seconds that a thread may keep the interpreter while another waits: at Python's 5 ms a scrape that
@@ -78,8 +81,8 @@ class Daemon:
         limits: Limits | None = None,
         notifier: Notifier | None = None,
         web: Web | None = None,
-        say: Callable[[str], None] = lambda _: None,
         answers: Answers | None = None,
+        log: Log | None = None,
     ) -> None:
         self.loop = loop
         self.clock = clock
@@ -89,6 +92,8 @@ class Daemon:
         loop.subscribe(answers.note)
         self._notifier = notifier or Notifier(clock, None)
         loop.subscribe(self._notifier.note)
+        self._log = log or silent(clock)
+        loop.subscribe(FrameLog(self._log).note)
         self._ended: SimpleQueue[str] = SimpleQueue()  # a signal handler may put to it
         self._thread = Thread(target=self._loop, name="loop", daemon=True)
         routes: dict[str, Handler | Route] = {
@@ -96,7 +101,7 @@ class Daemon:
             "/metrics/compat/*": compat_handler({}),
             **answers.routes(),
         }
-        self._server = Server(listeners, routes, limits=limits, web=web, report=say)
+        self._server = Server(listeners, routes, limits=limits, web=web, report=self._report)
 
     def run(self) -> None:
         """Serve until `stop`; `HostError` if the loop ends by itself: then a restart is due."""
@@ -120,6 +125,9 @@ class Daemon:
     def stop(self) -> None:
         """End `run`; from any thread or signal handler."""
         self._ended.put("")
+
+    def _report(self, text: str) -> None:
+        self._log.error("request_failed", text, about=text)
 
     def _end(self) -> str:
         while True:

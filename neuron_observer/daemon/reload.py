@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.config.keys import keys, value_at
 from neuron_observer.config.write import written
+from neuron_observer.daemon.budget import Budget
 from neuron_observer.errors import ObserverError
 from neuron_observer.rules.rule import same
 
@@ -25,10 +26,15 @@ if TYPE_CHECKING:
     from neuron_observer.collectors.own import LastReload
     from neuron_observer.config import Config, Loaded
     from neuron_observer.config.keys import Key
+    from neuron_observer.daemon.pace import Pace
     from neuron_observer.exporters.page import Page
+    from neuron_observer.log import Log
     from neuron_observer.loop import Loop
     from neuron_observer.model import Frame
     from neuron_observer.rules.rule import Rule
+
+
+_REFUSED = "reload_refused"
 
 
 class Running(NamedTuple):
@@ -47,7 +53,7 @@ class Reloader:
         read: Callable[[], Running],
         put_in_force: Sequence[Callable[[Running], None]],
         last: LastReload,
-        say: Callable[[str], None],
+        log: Log,
         around: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         """`put_in_force` is called in the loop's thread, with what is to hold from then on.
@@ -59,7 +65,7 @@ class Reloader:
         self._read = read
         self._put_in_force = put_in_force
         self._last = last
-        self._say = say
+        self._log = log
         self._around = around
         self._next: Running | None = None  # to be put in force
 
@@ -90,13 +96,15 @@ class Reloader:
         else:
             self._last.succeeded()
             for remark in found.loaded.remarks:
-                self._say(remark)
-            self._say(f"configuration reloaded: {self._told(found)}")
+                self._log.warning("configuration", remark, about=remark)
+            self._log.over(_REFUSED)
+            self._log.info("reloaded", f"configuration reloaded: {self._told(found)}")
             self.running = self._next = found
 
     def _refused(self, why: str) -> None:
         self._last.failed()
-        self._say(f"reload refused, all stays as it was: {why}")
+        self._log.over(_REFUSED)  # who asks again wants to hear it again
+        self._log.error(_REFUSED, f"reload refused, all stays as it was: {why}")
 
     def note(self, _frame: Frame) -> None:
         """Between two frames: put in force what was read."""
@@ -150,10 +158,22 @@ def lanes(config: Config) -> dict[str, float]:
     }
 
 
-def put_in_force(loop: Loop, judge: Judge, page: Page, running: Running) -> None:
+def budget(config: Config) -> Budget:
+    """What the observer may cost."""
+    return Budget(config.budget.cpu, config.budget.memory)
+
+
+def log_by(log: Log, running: Running) -> None:
+    """What is said from now on, and how."""
+    chosen = running.loaded.config.log
+    log.follow(chosen.format, chosen.level)
+
+
+def put_in_force(loop: Loop, judge: Judge, page: Page, pace: Pace, running: Running) -> None:
     """What the loop, its judge and the page go by from now on."""
     config = running.loaded.config
     judge.renew(running.rules, trust_untested_driver=config.trust_untested_driver)
     page.show(config.export.detail, job_labels=config.export.job_labels)
-    if loop.schedule.change(lanes(config)):
+    if loop.schedule.configured["firmware"] != config.lanes.firmware:
         loop.reader.pace_firmware(config.lanes.firmware)
+    pace.configure(lanes(config), quiet=config.profile.quiet, budget=budget(config))

@@ -224,4 +224,4 @@ def test_the_page_hears_of_every_frame() -> None:
     with listen(Address("127.0.0.1", 0)) as listener:
         daemon = Daemon(loop, [listener], ManualClock())
         assert loop.noted[0] == daemon.page.note
-        assert len(loop.noted) == 3  # the page, the answers, systemd
+        assert len(loop.noted) == 4  # the page, the answers, systemd, the log

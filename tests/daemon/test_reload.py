@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,9 +15,11 @@ from neuron_observer.checks.judging import judge_by, load_rules
 from neuron_observer.clock import ManualClock, SystemClock
 from neuron_observer.collectors.own import LastReload
 from neuron_observer.config import Sources, read
-from neuron_observer.daemon.reload import Reloader, Running, lanes, put_in_force
+from neuron_observer.daemon.pace import Pace
+from neuron_observer.daemon.reload import Reloader, Running, lanes, log_by, put_in_force
 from neuron_observer.daemon.signals import hangups
 from neuron_observer.exporters.page import Page
+from neuron_observer.log import Log
 from neuron_observer.loop import Loop
 from neuron_observer.model import Confidence
 from neuron_observer.observer import HostReader, Options
@@ -74,18 +78,30 @@ class Parts:
         reader = HostReader(host, self.clock, Options(reload=self.last), direct)
         self.loop = Loop(reader, schedule=lanes(begun.loaded.config), judge=self.judge)
         self.page = Page(self.loop.feed, self.clock)
+        self.log = Log(self.clock, self.hear, "json")
+        self.pace = Pace(self.loop, self.clock, self.log)
         self.reloader = Reloader(
             begun,
             self.read,
-            [lambda running: put_in_force(self.loop, self.judge, self.page, running)],
+            [
+                partial(put_in_force, self.loop, self.judge, self.page, self.pace),
+                partial(log_by, self.log),
+            ],
             self.last,
-            self.told.append,
+            self.log,
         )
         self.loop.subscribe(self.reloader.note)
 
+    def hear(self, line: bytes) -> bool:
+        """Take a line of the log: the message of what concerns the configuration."""
+        told = json.loads(line)
+        if told["event"] in {"reloaded", "reload_refused", "configuration"}:
+            self.told.append(told["message"])
+        return True
+
     def say(self, **keys: str) -> None:
         """Write the configuration."""
-        told = {"rules": f"{{directories: [{self.rules}]}}"} | keys
+        told = {"rules": f"{{directories: [{self.rules}]}}", "log": "{format: json}"} | keys
         self.file.write_text("".join(f"{key}: {text}\n" for key, text in told.items()))
 
     def read(self) -> Running:

@@ -145,7 +145,7 @@ class Connection:
             began = not self._incoming
             self._incoming.add(data)
             self._take()
-            if began and self._step == self._read:
+            if began and self._incoming and self._step == self._read:
                 self._by(self._limits.request_seconds, self._too_slow)
 
     def _take(self) -> None:

@@ -179,7 +179,8 @@ class Connection:
 
     def _refuse(self, answer: Response) -> None:
         self._incoming.clear()
-        self._outgoing.append(memoryview(head(answer, keep=False) + answer.body))
+        start = head(answer, keep=False, more=self._server.headers)
+        self._outgoing.append(memoryview(start + answer.body))
         self._then = self._linger
         self._send()
 

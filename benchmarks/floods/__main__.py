@@ -173,7 +173,7 @@ def flood(kind: str, at: Target, clients: int, seconds: float) -> bool:
     met &= within("    answer afterwards", after, MOST_WAIT, "s")
     print(
         f"    {len(gaps)} frames; by the unix socket meanwhile p99 {p99(waits):.1f} ms;"
-        f" the kernel held {max(kernel) - kernel[0]:.0f} MB more for all TCP sockets of this machine"
+        f" the kernel held {max(kernel) - kernel[0]:.0f} MB more for this machine's TCP"
     )
     return met
 

@@ -16,7 +16,7 @@ from neuron_observer.daemon.answers import PERIOD, Answers
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.page import Page
-from neuron_observer.exporters.scrape import compat_handler, metrics_handler
+from neuron_observer.exporters.scrape import COMPAT, compat_handler, metrics_handler
 
 if TYPE_CHECKING:
     import socket
@@ -87,7 +87,7 @@ class Daemon:
         self._thread = Thread(target=self._loop, name="loop", daemon=True)
         routes: dict[str, Handler | Route] = {
             "/metrics": metrics_handler(self.page),
-            "/metrics/compat/*": compat_handler({}),
+            f"{COMPAT}*": compat_handler({}),
             **Answers(loop.feed, clock, period).routes(),
         }
         self._server = Server(listeners, routes, limits=limits, web=web, report=say)

@@ -108,10 +108,19 @@ class Connection:
         self.closed = True
         self._server.forget(self)
         self.wire.sock.close()
-        if self._outlet:
-            self._outlet.close()
-        if self._end_stream:
-            self._fenced(self._end_stream)
+        end, outlet = self._end_stream, self._outlet
+        self._forget()
+        if outlet:
+            outlet.close()
+        if end:
+            self._fenced(end)
+
+    def _forget(self) -> None:
+        """Refer to nothing that refers to this: else a large answer stays until it is collected."""
+        self._step = self._late = self._then = _over
+        self._end_stream = self._outlet = None
+        self._outgoing.clear()
+        self._incoming.clear()
 
     def _go(self, step: Callable[[], None], events: int) -> None:
         self._step = step
@@ -271,3 +280,7 @@ class Connection:
             self._go(self._flow, EVENT_READ | EVENT_WRITE)
             if self.deadline == inf:
                 self._by(self._limits.answer_seconds, self.close)
+
+
+def _over() -> None:
+    """Nothing is done any more."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import threading
@@ -11,6 +12,7 @@ import pytest
 
 from neuron_observer.clock import SystemClock
 from neuron_observer.exporters.http import Limits, Server
+from neuron_observer.exporters.http.connection import Connection
 from neuron_observer.exporters.listener import Address, bound, listen
 from neuron_observer.exporters.message import Peer, Request, Response, Stream, plain
 from neuron_observer.exporters.routes import Route, owner_only
@@ -416,3 +418,18 @@ def test_a_unix_socket_tells_who_asks(tmp_path: Path) -> None:
         server.close()
     with served(routes={"/who": lambda request: plain(200, str(request.peer))}) as address:
         assert asked(address, LAST.replace(b"/hello", b"/who")).endswith(b"\r\n\r\nNone\n")
+
+
+def test_connections_are_gone_at_once() -> None:
+    """Not only once the collector of cycles comes by: what was being sent may be large."""
+    gc.collect()
+    gc.disable()
+    try:
+        with served() as address:
+            for path in (b"/hello", b"/nix", b"/large"):
+                assert asked(address, LAST.replace(b"/hello", path))
+            with client(address) as sock:
+                sock.sendall(GET[:10])
+        assert not [one for one in gc.get_objects() if isinstance(one, Connection)]
+    finally:
+        gc.enable()

@@ -18,7 +18,7 @@ from neuron_observer.daemon.reporting import FrameLog
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.page import Page
-from neuron_observer.exporters.scrape import compat_handler, metrics_handler
+from neuron_observer.exporters.scrape import COMPAT, compat_handler, metrics_handler
 from neuron_observer.log import silent
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Daemon:
         self._thread = Thread(target=self._loop, name="loop", daemon=True)
         routes: dict[str, Handler | Route] = {
             "/metrics": metrics_handler(self.page),
-            "/metrics/compat/*": compat_handler({}),
+            f"{COMPAT}*": compat_handler({}),
             **answers.routes(),
         }
         self._server = Server(listeners, routes, limits=limits, web=web, report=self._report)

@@ -11,10 +11,16 @@ from hypothesis import strategies as st
 
 from neuron_observer.clock import ManualClock
 from neuron_observer.exporters.exposition import Format
-from neuron_observer.exporters.message import Request
+from neuron_observer.exporters.message import Request, plain
 from neuron_observer.exporters.own import Scrapes
 from neuron_observer.exporters.page import Page
-from neuron_observer.exporters.scrape import accepts_gzip, choose_format, metrics_handler
+from neuron_observer.exporters.scrape import (
+    COMPAT,
+    accepts_gzip,
+    choose_format,
+    compat_handler,
+    metrics_handler,
+)
 from tests.exporters.feeds import OneFrame
 
 if TYPE_CHECKING:
@@ -139,3 +145,15 @@ class Slow(OneFrame):
 def whole(answer: Response) -> bytes:
     """The body of an answer, all parts of it."""
     return b"".join((*answer.before, answer.body))
+
+
+def test_other_exporters_names() -> None:
+    """Each has a page; a name that nobody knows gets those that are known."""
+    handle = compat_handler({"b": lambda _: plain(200, "of b"), "a": lambda _: plain(200, "of a")})
+    assert handle(Request("GET", "/metrics/compat/a", "", {})) == plain(200, "of a")
+    for name in ("x", "", "a/b", "a/"):
+        refused = handle(Request("GET", f"{COMPAT}{name}", "", {}))
+        assert refused == plain(404, f"no names of {name!r} here; known: a, b")
+    assert compat_handler({})(Request("GET", "/metrics/compat/x", "", {})) == plain(
+        404, "no names of 'x' here; known: none yet"
+    )

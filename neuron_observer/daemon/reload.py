@@ -96,7 +96,14 @@ class Reloader:
         found, self._next = self._next, None
         if found is not None:
             for change in self._put_in_force:
-                change(found)
+                self._fenced(change, found)
+
+    def _fenced(self, change: Callable[[Running], None], found: Running) -> None:
+        try:
+            change(found)
+        except Exception as error:  # noqa: BLE001 - the others are put in force all the same
+            self._last.failed()
+            self._say(f"not all of it is in force: {type(error).__name__}: {error}")
 
     def _told(self, found: Running) -> str:
         before, now = self.running, found

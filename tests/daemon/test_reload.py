@@ -192,6 +192,21 @@ def test_what_breaks_on_the_way_is_told(parts: Parts) -> None:
     assert parts.told[1] == "reload refused, all stays as it was: MemoryError: no room"
 
 
+def test_what_cannot_be_put_in_force_is_told(parts: Parts) -> None:
+    """The rest is in force all the same."""
+
+    def broken(_: Running) -> None:
+        raise RuntimeError("no more")
+
+    parts.reloader._put_in_force = [broken, *parts.reloader._put_in_force]
+    parts.say(lanes="{normal: 2s}")
+    parts.reloader.reload()
+    parts.tick()
+    assert parts.told[1:] == ["not all of it is in force: RuntimeError: no more"]
+    assert not parts.last.successful
+    assert parts.loop.schedule.periods["normal"] == 2.0
+
+
 def test_rules_come_change_and_go(parts: Parts) -> None:
     """A finding that stands goes on under the changed rule, with its first sight and its trust."""
     own = parts.rules / "ours.yaml"

@@ -85,10 +85,12 @@ def rule_paths(config: Config | None, extra: Sequence[str] = ()) -> list[str]:
         except OSError as error:
             if folder == RULES and isinstance(error, FileNotFoundError):
                 continue
+            missing = isinstance(error, FileNotFoundError)
+            how = "make it" if missing else "let this user read it"
             raise ConfigError(
                 f"cannot be read: {error.strerror}",
                 file=folder,
-                remedy="rules.directories names it: make it, or take it out there.",
+                remedy=f"rules.directories names it: {how}, or take it out there.",
             ) from error
         found.append(folder)
     return [*found, *extra]

@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     from neuron_observer.live import MonitorFeed
 
 
+# groups and keys whose part of the daemon is not there yet: to say one is told, never ignored
+_WITHOUT_EFFECT = ("socket", "web", "log", "state", "profile", "budget")
+
+
 @click.command()
 @click.option(
     "--listen",
@@ -134,7 +138,7 @@ def _run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], c
     )
     loop.subscribe(reloader.note)
     with stopped_by_signals(daemon), reloader.answering(call.asked):
-        for remark in loaded.remarks:
+        for remark in (*loaded.remarks, *_without_effect(loaded)):
             _say(remark)
         where = ", ".join(f"http://{bound(one)}/metrics" for one in listeners) or "no TCP listener"
         _say(f"{__version__}: {where}, host {reader.host.root}")
@@ -151,6 +155,14 @@ def _listeners(config: Config) -> Iterator[list[socket.socket]]:
     with ExitStack() as stack:
         addresses = map(parse_address, config.listen)
         yield [stack.enter_context(listen(address)) for address in addresses]
+
+
+def _without_effect(loaded: Loaded) -> list[str]:
+    return [
+        f"{origin}: {'.'.join(path)} has no effect yet"
+        for path, origin in loaded.origins.items()
+        if path[0] in _WITHOUT_EFFECT
+    ]
 
 
 def _limits(config: Config) -> Limits:

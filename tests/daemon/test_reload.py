@@ -130,6 +130,16 @@ def test_what_changed_is_told_and_put_in_force(parts: Parts) -> None:
     assert b"neuron_observer_config_last_reload_successful 1\n" in parts.page.render()
 
 
+def test_the_lane_of_firmware_is_its_pace(parts: Parts) -> None:
+    """Of collectors that are there and of those that a driver reload makes."""
+    parts.say(lanes="{firmware: 20s}")
+    parts.reloader.reload()
+    parts.tick()
+    reader = parts.loop.reader
+    assert reader.options.firmware_period == reader._firmware.period == 20.0
+    assert parts.loop.schedule.periods["firmware"] == 20.0
+
+
 def test_nothing_changed(parts: Parts) -> None:
     """Says so, and is a success."""
     parts.clock.advance(5.0)

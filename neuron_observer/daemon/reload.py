@@ -155,5 +155,5 @@ def put_in_force(loop: Loop, judge: Judge, page: Page, running: Running) -> None
     config = running.loaded.config
     judge.renew(running.rules, trust_untested_driver=config.trust_untested_driver)
     page.show(config.export.detail, job_labels=config.export.job_labels)
-    if loop.schedule.change(lanes(config)):
-        loop.reader.pace_firmware(config.lanes.firmware)
+    loop.schedule.change(lanes(config), loop.reader.clock.monotonic())
+    loop.reader.pace_firmware(config.lanes.firmware)

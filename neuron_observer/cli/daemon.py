@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -23,24 +25,34 @@ from neuron_observer.cli.options import (
 from neuron_observer.clock import SystemClock
 from neuron_observer.collectors.own import LastReload
 from neuron_observer.config import read
+from neuron_observer.config.web_config import load
 from neuron_observer.daemon import Daemon
+from neuron_observer.daemon.listening import listening, places, warning
 from neuron_observer.daemon.reload import Reloader, Running, lanes, put_in_force
 from neuron_observer.daemon.signals import hangups, stopped_by_signals
 from neuron_observer.errors import InputError
 from neuron_observer.exporters.http import Limits
-from neuron_observer.exporters.listener import bound, listen, parse_address
+from neuron_observer.exporters.listener import parse_address
 from neuron_observer.exporters.series import DETAILS
+from neuron_observer.exporters.web import Web
 from neuron_observer.history import History
 from neuron_observer.loop import Loop
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from queue import SimpleQueue
 
     from neuron_observer.config import Config, Loaded, Sources
     from neuron_observer.config.layers import Flags
     from neuron_observer.live import MonitorFeed
+
+_KEYS = {
+    "--detail": "export.detail",
+    "--job-labels": "export.job_labels",
+    "--socket": "socket",
+    "--web-config": "web.config_file",
+}
 
 
 # groups and keys whose part of the daemon is not there yet: to say one is told, never ignored
@@ -57,6 +69,17 @@ _WITHOUT_EFFECT = ("socket", "web", "log", "state", "profile", "budget")
     "  [default: 127.0.0.1:9744]",
 )
 @click.option(
+    "--socket",
+    "path",
+    metavar="PATH",
+    help="The unix socket of this machine's own programs.  [default: in /run/neuron-observer]",
+)
+@click.option(
+    "--web-config",
+    metavar="FILE",
+    help="TLS and passwords, in the form of Prometheus's exporters.",
+)
+@click.option(
     "--detail", type=click.Choice(DETAILS), help="How many series a page has.  [default: core]"
 )
 @click.option(
@@ -70,6 +93,8 @@ _WITHOUT_EFFECT = ("socket", "web", "log", "state", "profile", "budget")
 def command(  # noqa: PLR0913 - one an option
     *,
     addresses: tuple[str, ...],
+    path: str | None,
+    web_config: str | None,
     detail: str | None,
     job_labels: bool,
     kubelet: bool,
@@ -80,18 +105,19 @@ def command(  # noqa: PLR0913 - one an option
 ) -> None:
     """Read and judge this host until SIGTERM or Ctrl-C; answer Prometheus from the last frame.
 
-    Nobody but this machine can ask unless --listen names another address; there is no password.
-    Says on standard error where it listens, and then nothing unless something is wrong. SIGHUP
-    reads the configuration and the rules anew; what is wrong then changes nothing. An option wins
-    over a variable, and that over a file (docs/config.md).
+    Nobody but this machine can ask unless --listen names another address; then --web-config says
+    by TLS and with which passwords. Says on standard error where it listens, and then nothing
+    unless something is wrong. SIGHUP reads the configuration and the rules anew; what is wrong then
+    changes nothing. An option wins over a variable, and that over a file (docs/config.md).
     """
     switches = {"--job-labels": job_labels, "--kubelet": kubelet, "--all-devices": all_devices}
+    texts = {"--detail": detail, "--socket": path, "--web-config": web_config}
     if config_file is None and is_of_this_machine(host_root):
         config_file = default_file()  # it may come to be there until a reload
-    sources = sources_of(config_file)._replace(flags=_flags(addresses, detail, switches))
+    sources = sources_of(config_file)._replace(flags=_flags(addresses, texts, switches))
     with hangups() as asked:
         loaded = read(sources)
-        with _listeners(loaded.config) as listeners:
+        with listening(loaded.config.listen, _socket(loaded, host_root)) as listeners:
             _run(loaded, sources, listeners, Call(host_root, extra, asked))
     _say("stopped")
 
@@ -106,9 +132,11 @@ class Call(NamedTuple):
 
 def _run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], call: Call) -> None:
     config = loaded.config
+    file, clock = config.web.config_file, SystemClock()
+    web = Web(lambda: load(file), clock, _say) if file else None
     rules = rules_of(config, call.extra)
     judge = judge_by(rules, trust_untested_driver=config.trust_untested_driver)
-    last = LastReload(SystemClock())
+    last = LastReload(clock)
     reader = open_reader(
         call.host_root,
         config,
@@ -126,6 +154,7 @@ def _run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], c
         detail=config.export.detail,
         job_labels=config.export.job_labels,
         limits=_limits(config),
+        web=web,
         period=lambda: loop.schedule.periods["normal"],
         say=_say,
     )
@@ -140,8 +169,9 @@ def _run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], c
     with stopped_by_signals(daemon), reloader.answering(call.asked):
         for remark in (*loaded.remarks, *_without_effect(loaded)):
             _say(remark)
-        where = ", ".join(f"http://{bound(one)}/metrics" for one in listeners) or "no TCP listener"
-        _say(f"{__version__}: {where}, host {reader.host.root}")
+        _say(f"{__version__}: {places(listeners, web)}, host {reader.host.root}")
+        if text := warning(listeners, web):
+            _say(text)
         daemon.run()
 
 
@@ -150,11 +180,13 @@ def _anew(sources: Sources, call: Call) -> Running:
     return Running(loaded, rules_of(loaded.config, call.extra))
 
 
-@contextmanager
-def _listeners(config: Config) -> Iterator[list[socket.socket]]:
-    with ExitStack() as stack:
-        addresses = map(parse_address, config.listen)
-        yield [stack.enter_context(listen(address)) for address in addresses]
+def _socket(loaded: Loaded, host_root: str) -> str:
+    """The unix socket: as somebody said, else the usual one where that can be."""
+    path = loaded.config.socket
+    if ("socket",) in loaded.origins:
+        return path
+    usual = is_of_this_machine(host_root) and os.access(Path(path).parent, os.W_OK)
+    return path if usual else ""
 
 
 def _without_effect(loaded: Loaded) -> list[str]:
@@ -184,19 +216,21 @@ def _monitor(config: Config, host_root: str) -> MonitorFeed | None:
         raise InputError(f"monitor.{key}: {error.message}", remedy=error.remedy) from None
 
 
-def _flags(addresses: tuple[str, ...], detail: str | None, switches: dict[str, bool]) -> Flags:
+def _flags(
+    addresses: tuple[str, ...], texts: dict[str, str | None], switches: dict[str, bool]
+) -> Flags:
     """What options say about keys, under the options' names."""
     found: dict[str, tuple[str, str | tuple[str, ...]]] = {}
     for address in addresses:
         parse_address(address)  # what is wrong with it is an error of the call
     if addresses:
         found["listen"] = "--listen", addresses
-    if detail:
-        found["export.detail"] = "--detail", detail
-    keys = {"--job-labels": "export.job_labels"}
+    for flag, text in texts.items():
+        if text is not None:
+            found[_KEYS[flag]] = flag, text
     for flag, given in switches.items():
         if given:
-            found[keys.get(flag, flag.strip("-").replace("-", "_"))] = flag, "true"
+            found[_KEYS.get(flag, flag.strip("-").replace("-", "_"))] = flag, "true"
     return found
 
 

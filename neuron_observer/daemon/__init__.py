@@ -1,6 +1,6 @@
 """The daemon: a loop that reads, a page that shows its last frame, and HTTP over both.
 
-The loop and each client have threads of their own; the main thread waits for a signal. Nothing that
+The loop and the server have a thread each; the main thread waits for a signal. Nothing that
 a client asks for touches a device.
 """
 
@@ -16,7 +16,7 @@ from neuron_observer.daemon.answers import PERIOD, Answers
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.page import Page
-from neuron_observer.exporters.scrape import metrics_handler
+from neuron_observer.exporters.scrape import compat_handler, metrics_handler
 
 if TYPE_CHECKING:
     import socket
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from neuron_observer.clock import Clock
     from neuron_observer.exporters.message import Handler
     from neuron_observer.exporters.routes import Route
+    from neuron_observer.exporters.web import Web
     from neuron_observer.feed import Feed
     from neuron_observer.model import Frame
 
@@ -74,6 +75,7 @@ class Daemon:
         detail: Detail = "core",
         job_labels: bool = False,
         limits: Limits | None = None,
+        web: Web | None = None,
         period: Callable[[], float] = lambda: PERIOD,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -85,9 +87,10 @@ class Daemon:
         self._thread = Thread(target=self._loop, name="loop", daemon=True)
         routes: dict[str, Handler | Route] = {
             "/metrics": metrics_handler(self.page),
+            "/metrics/compat/*": compat_handler({}),
             **Answers(loop.feed, clock, period).routes(),
         }
-        self._server = Server(listeners, routes, limits=limits, report=say)
+        self._server = Server(listeners, routes, limits=limits, web=web, report=say)
 
     def run(self) -> None:
         """Serve until `stop`; `HostError` if the loop ends by itself: then a restart is due."""

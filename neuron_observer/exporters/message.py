@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from time import gmtime
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 END = b"\r\n\r\n"
 _REASONS = {
@@ -27,7 +29,12 @@ _REASONS = {
     503: "Service Unavailable",
     505: "HTTP Version Not Supported",
 }
-_TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+_ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
+_ONCE = ("host", "content-length", "transfer-encoding", "authorization")
 
 
 class Peer(NamedTuple):
@@ -53,12 +60,17 @@ class Request(NamedTuple):
 
 
 class Response(NamedTuple):
-    """An answer."""
+    """An answer; `before` are pieces of its body that stand before `body`.
+
+    Answers that have pieces in common share them, so that a thousand slow readers of a large page
+    hold it once.
+    """
 
     body: bytes
     status: int = 200
     content_type: str = "text/plain; charset=utf-8"
     headers: tuple[tuple[str, str], ...] = ()
+    before: tuple[bytes, ...] = ()
 
 
 Send: TypeAlias = Callable[[bytes], None]
@@ -100,6 +112,8 @@ def parse(head: bytes) -> Request:
     if len(words) != 3 or not words[2].startswith("HTTP/"):
         raise Refused(400, "this is no HTTP request")
     method, target, version = words
+    if not _TOKEN.fullmatch(method):
+        raise Refused(400, "the method is no word")
     if version not in ("HTTP/1.1", "HTTP/1.0"):
         raise Refused(505, "HTTP/1.1 or HTTP/1.0, please")
     if not target.startswith("/") or not target.isascii() or not target.isprintable():
@@ -118,8 +132,10 @@ def _headers(lines: list[str]) -> dict[str, str]:
     for line in lines:
         name, colon, value = line.partition(":")
         name = name.lower()
-        if not colon or not name or not _TOKEN.issuperset(name) or "\0" in value:
+        if not colon or not _TOKEN.fullmatch(name) or _CONTROL.search(value):
             raise Refused(400, "a header is malformed")
+        if name in found and name in _ONCE:
+            raise Refused(400, f"the header {name} stands twice")
         text = value.strip(" \t")
         found[name] = f"{found[name]}, {text}" if name in found else text
     return found
@@ -141,29 +157,27 @@ def keeps(request: Request) -> bool:
     return "close" not in {word.strip() for word in words}
 
 
-def started(stream: Stream) -> bytes:
-    """The head of an answer that ends with its connection."""
-    lines = [
-        "HTTP/1.1 200 OK",
-        f"Content-Type: {stream.content_type}",
-        "Cache-Control: no-store",
-        "X-Content-Type-Options: nosniff",
-        "Connection: close",
-        *(f"{name}: {value}" for name, value in stream.headers),
-    ]
-    return "\r\n".join(lines).encode("latin-1") + END
+def http_date(seconds: int) -> str:
+    """Seconds since the epoch as a date of HTTP, whatever the locale; RFC 9110 §5.6.7."""
+    year, month, day, hour, minute, second, weekday, *_ = gmtime(seconds)
+    clock = f"{hour:02}:{minute:02}:{second:02}"
+    return f"{_DAYS[weekday]}, {day:02} {_MONTHS[month - 1]} {year:04} {clock} GMT"
 
 
-def written(response: Response, *, keep: bool, with_body: bool = True) -> bytes:
-    """An answer as bytes."""
-    reason = _REASONS.get(response.status, "")
-    lines = [
-        f"HTTP/1.1 {response.status} {reason}",
-        f"Content-Type: {response.content_type}",
-        f"Content-Length: {len(response.body)}",
-        "Cache-Control: no-store",
-        "X-Content-Type-Options: nosniff",
-        f"Connection: {'keep-alive' if keep else 'close'}",
-        *(f"{name}: {value}" for name, value in response.headers),
-    ]
-    return "\r\n".join(lines).encode("latin-1") + END + (response.body if with_body else b"")
+def head(answer: Response | Stream, *, keep: bool, more: Iterable[tuple[str, str]] = ()) -> bytes:
+    """The head of an answer; that of a stream ends with its connection."""
+    status, length = 200, ""
+    if isinstance(answer, Stream):
+        keep = False
+    else:
+        size = sum(map(len, answer.before), len(answer.body))
+        status, length = answer.status, f"Content-Length: {size}\r\n"
+    named = dict([*_ALWAYS, *more, *answer.headers])
+    if any(_CONTROL.search(f"{name}{value}") for name, value in named.items()):
+        raise ValueError("a header of an answer has control characters")
+    rest = "".join(f"{name}: {value}\r\n" for name, value in named.items())
+    return (
+        f"HTTP/1.1 {status} {_REASONS.get(status, '')}\r\n"
+        f"Content-Type: {answer.content_type}\r\n{length}"
+        f"Connection: {'keep-alive' if keep else 'close'}\r\n{rest}\r\n"
+    ).encode("latin-1", "replace")

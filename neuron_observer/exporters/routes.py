@@ -51,12 +51,18 @@ def owner_only(handler: Handler) -> Handler:
     return handle
 
 
-def answer(routes: Routes, request: Request) -> Response | Stream:
-    """The answer to a request."""
+def choose(routes: Routes, request: Request) -> Route:
+    """The route of a request, or one that says why there is none."""
     route = find(routes, request.path)
     if route is None:
-        return plain(404, f"nothing at {request.path}; see /")
-    if request.method not in route.methods:
-        why = plain(405, f"{' or '.join(route.methods)}, please")
-        return why._replace(headers=(("Allow", ", ".join(route.methods)),))
-    return route.handler(request)
+        return Route(lambda _: plain(404, f"nothing at {request.path}; see /"))
+    if request.method in route.methods:
+        return route
+    why = plain(405, f"{' or '.join(route.methods)}, please")
+    refusal = why._replace(headers=(("Allow", ", ".join(route.methods)),))
+    return Route(lambda _: refusal)
+
+
+def answer(routes: Routes, request: Request) -> Response | Stream:
+    """The answer to a request, whether its route waits or not."""
+    return choose(routes, request).handler(request)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 FOLDER = "/etc/neuron-observer"
 RULES = f"{FOLDER}/rules.d"  # as the configuration has it by default
 _PREFIX = "NEURON_OBSERVER_"
-_NO_KEYS = (f"{_PREFIX}CONFIG", f"{_PREFIX}HOST_ROOT", f"{_PREFIX}HOOK")
+# those that are asked for more often; config.environment knows all
+_NO_KEYS = tuple(f"{_PREFIX}{name}" for name in ("CONFIG", "CONNECT_", "HOST_ROOT", "HOOK"))
 
 
 def default_file() -> str:

@@ -56,7 +56,7 @@ _KEYS = {
 
 
 # groups and keys whose part of the daemon is not there yet: to say one is told, never ignored
-_WITHOUT_EFFECT = ("socket", "web", "log", "state", "profile", "budget")
+_WITHOUT_EFFECT = ("log", "state", "profile", "budget")
 
 
 @click.command()

@@ -137,6 +137,13 @@ def test_everything_wrong_is_told_at_once(tmp_path: Path) -> None:
         read(sources)
 
 
+def test_a_wrong_value_is_told_where_a_later_file_hides_it(tmp_path: Path) -> None:
+    """It would come to light on the day that file is taken away."""
+    file = layered(tmp_path, "log: {level: loud}\n", a="log: {level: error}\n")
+    with pytest.raises(ConfigError, match=r"config\.yaml:1: log\.level must be"):
+        load(file)
+
+
 def test_the_default_file_may_be_missing_a_named_one_not(tmp_path: Path) -> None:
     """With its conf.d alone there is a configuration too."""
     file = str(tmp_path / "config.yaml")

@@ -56,12 +56,17 @@ class Reloader:
         self._last = last
         self._say = say
         self._next: Running | None = None  # to be put in force
+        self._ended = False
 
     @contextmanager
     def answering(self, asked: SimpleQueue[None]) -> Iterator[None]:
         """Reload for whoever puts to the queue; one reload answers all that came before it."""
         Thread(target=self._answer, args=(asked,), name="reload", daemon=True).start()
-        yield
+        try:
+            yield
+        finally:
+            self._ended = True
+            asked.put(None)
 
     def _answer(self, asked: SimpleQueue[None]) -> None:
         while True:
@@ -69,6 +74,8 @@ class Reloader:
             with suppress(Empty):
                 while True:
                     asked.get_nowait()
+            if self._ended:
+                return
             self.reload()
 
     def reload(self) -> None:

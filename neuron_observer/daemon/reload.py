@@ -68,12 +68,17 @@ class Reloader:
         self._log = log
         self._around = around
         self._next: Running | None = None  # to be put in force
+        self._ended = False
 
     @contextmanager
     def answering(self, asked: SimpleQueue[None]) -> Iterator[None]:
         """Reload for whoever puts to the queue; one reload answers all that came before it."""
         Thread(target=self._answer, args=(asked,), name="reload", daemon=True).start()
-        yield
+        try:
+            yield
+        finally:
+            self._ended = True
+            asked.put(None)
 
     def _answer(self, asked: SimpleQueue[None]) -> None:
         while True:
@@ -81,6 +86,8 @@ class Reloader:
             with suppress(Empty):
                 while True:
                     asked.get_nowait()
+            if self._ended:
+                return
             with self._around():
                 self.reload()
 
@@ -111,7 +118,16 @@ class Reloader:
         found, self._next = self._next, None
         if found is not None:
             for change in self._put_in_force:
-                change(found)
+                self._fenced(change, found)
+
+    def _fenced(self, change: Callable[[Running], None], found: Running) -> None:
+        try:
+            change(found)
+        except Exception as error:  # noqa: BLE001 - the others are put in force all the same
+            self._last.failed()
+            self._log.over(_REFUSED)
+            text = f"not all of it is in force: {type(error).__name__}: {error}"
+            self._log.error(_REFUSED, text)
 
     def _told(self, found: Running) -> str:
         before, now = self.running, found

@@ -234,6 +234,22 @@ def test_several_listeners(tmp_path: Path) -> None:
             wait_for(lambda address=address: get(address, "/healthz")[0] == 200)  # type: ignore[misc]
 
 
+def test_the_log_is_as_configured(tmp_path: Path) -> None:
+    """In its form from the first line on; another level after a hangup is quieter."""
+    file = tmp_path / "config.yaml"
+    file.write_text("log: {format: json}\n")
+    options = ("--listen", "127.0.0.1:0", "--config", str(file), "--host-root", SMALL)
+    with started("daemon", *options) as process:
+        assert process.stderr
+        assert json.loads(process.stderr.readline())["event"] == "started"
+        file.write_text("log: {format: json, level: error}\n")
+        process.send_signal(signal.SIGHUP)
+        said(process, '"reloaded"')
+        process.send_signal(signal.SIGTERM)
+        _, rest = process.communicate(timeout=10)
+        assert "stopped" not in rest
+
+
 def test_a_wrong_configuration_ends_the_start(tmp_path: Path) -> None:
     """With 64, before anything is listened to or read."""
     file = tmp_path / "config.yaml"

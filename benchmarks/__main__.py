@@ -13,6 +13,7 @@ BENCHMARKS = (
     "startup",
     "check",
     "scrape",
+    "floods",
     "jobs",
     "simulation",
     "top",

@@ -54,6 +54,7 @@ FLOORS = {
 # third-party package → parts that may import it
 THIRD_PARTY = {
     "click": {"cli"},
+    "msgspec": {"config"},
     "yaml": {"config", "rules", "sim"},
     "rich": {"cli", "tui"},
     "textual": {"tui"},
@@ -64,7 +65,7 @@ THIRD_PARTY = {
     "bcrypt": {"exporters"},
 }
 # parts that may write files, each inside its own directory or where its user says
-WRITERS = {"recording", "runbooks", "store", "sim"}
+WRITERS = {"config", "recording", "runbooks", "store", "sim"}
 SOCKET_MAKER = "exporters/unix_socket.py"  # removes the socket file that it made or that is dead
 # a feed gives frames, a report is about a reader and a loop ticks one (types only);
 # a reader reads lines on request; a check looks at a host, a timeline is played to the real reader
@@ -207,7 +208,7 @@ def _loaded(*arguments: str) -> set[str]:
 )
 def test_start_up_is_light(arguments: tuple[str, ...]) -> None:
     """Help loads no screen, no table library, no numbers library and no exporter."""
-    heavy = {"textual", "rich", "numpy", "prometheus_client", "yaml", "psutil"}
+    heavy = {"textual", "rich", "numpy", "prometheus_client", "yaml", "psutil", "msgspec"}
     assert not heavy & _loaded(*arguments)
 
 

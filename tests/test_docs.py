@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 from neuron_observer import runbooks
 from neuron_observer.cli.metrics import markdown
+from neuron_observer.config.write import reference
 from neuron_observer.rules.loader import load
 from neuron_observer.rules.patterns import load as load_patterns
 from tests.tui.picture import picture
@@ -19,6 +20,11 @@ BY_HAND = ("device-held.md",)  # runbooks of findings that no rule makes
 def test_metrics_page_is_current() -> None:
     """docs/metrics.md is made from the catalogue; make it anew after a change of a row."""
     assert (ROOT / "docs/metrics.md").read_text(encoding="utf-8") == markdown() + "\n"
+
+
+def test_configuration_page_is_current() -> None:
+    """docs/config.md: make it anew with `config print --format markdown` after a change."""
+    assert (ROOT / "docs/config.md").read_text(encoding="utf-8") == reference()
 
 
 def test_rules_page_is_current() -> None:

@@ -17,9 +17,9 @@ from threading import Thread
 
 from neuron_observer.cli.hosts import enough_descriptors, make_judge
 from neuron_observer.clock import SystemClock
+from neuron_observer.config.web_config import load
 from neuron_observer.daemon import Daemon
 from neuron_observer.daemon.listening import listening
-from neuron_observer.daemon.web_config import load
 from neuron_observer.exporters.listener import bound
 from neuron_observer.exporters.web import Web
 from neuron_observer.loop import Loop

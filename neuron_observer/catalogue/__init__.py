@@ -7,7 +7,7 @@ from neuron_observer.catalogue.derived import DERIVED_METRICS
 from neuron_observer.catalogue.device import DEVICE_METRICS
 from neuron_observer.catalogue.efa import EFA_METRICS, PORT_METRICS
 from neuron_observer.catalogue.health import FIRMWARE_METRICS, HEALTH_METRICS
-from neuron_observer.catalogue.host import DISK_METRICS, HOST_METRICS, OWN_METRICS
+from neuron_observer.catalogue.host import DISK_METRICS, HOST_METRICS, OWN_METRICS, RELOAD_METRICS
 from neuron_observer.catalogue.monitor import (
     KERNEL_LOG_METRICS,
     LOGICAL_CORE_METRICS,
@@ -34,6 +34,7 @@ METRICS: dict[str, MetricSpec] = {
         *HOST_METRICS,
         *DISK_METRICS,
         *OWN_METRICS,
+        *RELOAD_METRICS,
         *DERIVED_METRICS,
         *MONITOR_NODE_METRICS,
         *MONITOR_DEVICE_METRICS,

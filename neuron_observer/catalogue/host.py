@@ -303,6 +303,34 @@ _OWN = (
     ("threads", Kind.GAUGE, "", "Threads of this program", "threads"),
 )
 
+RELOAD_METRICS: tuple[MetricSpec, ...] = tuple(
+    MetricSpec(
+        id=f"observer.config_reload.{name}",
+        scope="node",
+        kind=Kind.GAUGE,
+        unit=unit,
+        help=text,
+        sources=(Source("process", f"config_reload_{name}"),),
+        lane="normal",
+        family=f"observer_config_last_reload_{family}",
+        detail="node",
+    )
+    for name, unit, text, family in (
+        (
+            "successful",
+            "",
+            "Whether the configuration was right when last read; if not, the one before holds",
+            "successful",
+        ),
+        (
+            "success_time",
+            "s since 1970",
+            "When the configuration was last read and right",
+            "success_timestamp_seconds",
+        ),
+    )
+)
+
 OWN_METRICS: tuple[MetricSpec, ...] = tuple(
     MetricSpec(
         id=f"observer.{name}",

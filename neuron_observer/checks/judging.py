@@ -64,6 +64,10 @@ class Judge:
             yield one._replace(first_seen=since[whose], last_seen=now)
         self._since = since
 
+    def renew(self, rules: Sequence[Rule], *, trust_untested_driver: bool) -> None:
+        """Judge by other rules from now on; findings that stand go on as they are."""
+        self.engine = self.engine.successor(rules, trust_untested_driver=trust_untested_driver)
+
     def explain(self, finding_id: str) -> str:
         """What a finding means, what shows it now, what to do; empty if the id is unknown."""
         return self.engine.explain(finding_id)

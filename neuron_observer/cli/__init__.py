@@ -12,6 +12,7 @@ from neuron_observer import __version__
 COMMANDS: dict[str, tuple[str, str]] = {
     "capture": ("neuron_observer.cli.capture", "Write what this host shows into one file."),
     "check": ("neuron_observer.cli.check", "May this host take work? Nagios, NPD, Slurm, JSON."),
+    "config": ("neuron_observer.cli.config", "The configuration: begin one, show it, check it."),
     "daemon": ("neuron_observer.cli.daemon", "Read all the time and serve Prometheus."),
     "devices": ("neuron_observer.cli.devices", "The devices at a glance."),
     "doctor": ("neuron_observer.cli.doctor", "Say what cannot be read here, why, and the remedy."),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from neuron_observer.cli.configured import config_of, rule_paths
 from neuron_observer.cli.options import simulation_asked
 from neuron_observer.clock import ManualClock, SystemClock
 from neuron_observer.collectors.firmware import PERIOD
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from neuron_observer.checks.judging import Judge
     from neuron_observer.cli.options import Simulated
     from neuron_observer.clock import Clock
+    from neuron_observer.collectors.own import LastReload
+    from neuron_observer.config import Config
     from neuron_observer.live import MonitorFeed
+    from neuron_observer.rules.rule import Rule
     from neuron_observer.sources.hostfs import HostFs
 
 ONE_SHOT_DEADLINE = 10.0  # seconds; nobody waits a minute to hear that a device does not answer
@@ -85,7 +89,7 @@ def _refuse_one_level_down(root: str) -> None:
 
 def open_reader(  # noqa: PLR0913 - one an option
     host_root: str,
-    config_file: str | None,
+    configured: str | Config | None,
     *,
     all_devices: bool = False,
     thorough: bool = True,
@@ -97,13 +101,15 @@ def open_reader(  # noqa: PLR0913 - one an option
     one_shot: bool = False,
     deadline: float | None = None,
     kubelet: bool = False,
+    reload: LastReload | None = None,
     host: HostFs | None = None,
 ) -> HostReader:
     """A reader of the host that the options name, or of one that they named before.
 
     A lasting one keeps descriptors, waits for no firmware and lives in the machine's own time;
-    `whole`: of a recording, from its first pass; `one_shot`: what hardware said may be read a
-    second time at once; `deadline`: seconds that firmware may take.
+    `configured`: a file, or what was read of it; `whole`: of a recording, from its first pass;
+    `one_shot`: what hardware said may be read a second time at once; `deadline`: seconds that
+    firmware may take.
     """
     host = host or open_host(host_root)
     options = Options(
@@ -120,28 +126,35 @@ def open_reader(  # noqa: PLR0913 - one an option
         kubelet=kubelet,
         kernel_log=kernel_log,
         monitor=monitor,
+        reload=reload,
     )
-    if config_file is not None:
-        from neuron_observer.config import load  # noqa: PLC0415 - costs yaml
-
-        config = load(config_file)
+    config = config_of(configured)
+    if config is not None:
         options = options._replace(
             path_map=config.path_map,
             all_devices=all_devices or config.all_devices,
             kubelet=kubelet or config.kubelet,
+            firmware_period=config.lanes.firmware if lasting else options.firmware_period,
         )
     return HostReader(host, SystemClock() if lasting else clock_of(host, whole=whole), options)
 
 
 def make_judge(
-    config_file: str | None = None, extra: Sequence[str] = (), *, one_shot: bool = True
+    configured: str | Config | None = None, extra: Sequence[str] = (), *, one_shot: bool = True
 ) -> Judge:
     """The judge by the shipped rules and a user's own ones; `one_shot`: of two reads."""
-    from neuron_observer.checks.judging import judge_by, load_rules  # noqa: PLC0415 - costs yaml
-    from neuron_observer.config import load  # noqa: PLC0415 - the same
+    from neuron_observer.checks.judging import judge_by  # noqa: PLC0415 - costs yaml
 
-    trusted = load(config_file).trust_untested_driver
-    return judge_by(load_rules(extra), one_shot=one_shot, trust_untested_driver=trusted)
+    config = config_of(configured)
+    trusted = config is not None and config.trust_untested_driver
+    return judge_by(rules_of(config, extra), one_shot=one_shot, trust_untested_driver=trusted)
+
+
+def rules_of(config: Config | None, extra: Sequence[str] = ()) -> tuple[Rule, ...]:
+    """The shipped rules, those of the configuration, and those of a call."""
+    from neuron_observer.checks.judging import load_rules  # noqa: PLC0415 - costs yaml
+
+    return load_rules(rule_paths(config, extra))
 
 
 def enough_descriptors() -> bool:

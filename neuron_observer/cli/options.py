@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import click
 
+from neuron_observer.cli.configured import chosen_file
 from neuron_observer.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -93,8 +95,11 @@ def simulation_asked() -> Simulated | None:
 
 
 def host_options(function: Function) -> Function:
-    """`--host-root`, `--config`, `--all-devices` and those of a simulation."""
-    function = simulation_options(function)
+    """`--host-root`, `--config`, `--all-devices` and those of a simulation.
+
+    A verb is given the file that counts: without `--config` that of this machine, if it has one.
+    """
+    function = simulation_options(_with_chosen_file(function))
     for option in (
         click.option(
             "--all-devices",
@@ -106,7 +111,8 @@ def host_options(function: Function) -> Function:
             "config_file",
             metavar="FILE",
             envvar="NEURON_OBSERVER_CONFIG",
-            help="Configuration (YAML).",
+            help="Configuration (YAML), with conf.d/*.yaml beside it; by itself"
+            " /etc/neuron-observer/config.yaml, unless a capture or a simulation is read.",
         ),
         click.option(
             "--host-root",
@@ -153,6 +159,20 @@ def direct_option(function: Function) -> Function:
         callback=_remember_flag,
         help="Read this host here and now, also where a daemon could answer.",
     )(function)
+
+
+def is_of_this_machine(host_root: str) -> bool:
+    """Whether a host is looked at that is there: no capture, no simulation."""
+    return simulation_asked() is None and os.path.isdir(host_root)  # noqa: PTH112 - as below
+
+
+def _with_chosen_file(function: Function) -> Function:
+    @wraps(function)
+    def configured(*, host_root: str, config_file: str | None, **others: Any) -> object:
+        chosen = chosen_file(config_file, of_this_machine=is_of_this_machine(host_root))
+        return function(host_root=host_root, config_file=chosen, **others)
+
+    return cast("Function", configured)
 
 
 def rules_option(function: Function) -> Function:

@@ -64,7 +64,7 @@ class FirmwareCollector:
         self._clock = clock
         self._workers = workers
         self._deadline = deadline
-        self._period = period
+        self.period = period
         self._batches: dict[int, FileBatch] = {}
         self._requests: dict[int, Request] = {}
         self._states: dict[int, _State] = {}
@@ -162,9 +162,7 @@ class FirmwareCollector:
     def _judged(self, index: int, batch: Batch, seconds: float, *, answering: bool) -> Batch:
         state = self._states[index]
         state.failures = 0 if answering else state.failures + 1
-        pause = (
-            min(PERIOD * 2**state.failures, LONGEST_BACK_OFF) if state.failures else self._period
-        )
+        pause = min(PERIOD * 2**state.failures, LONGEST_BACK_OFF) if state.failures else self.period
         state.due_at = self._clock.monotonic() + pause
         cells = batch.cells.copy()
         place = Place(index)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from neuron_observer.clock import Clock
+    from neuron_observer.collectors.own import LastReload
     from neuron_observer.collectors.topology import Topology
     from neuron_observer.model import Batch
     from neuron_observer.sources.hostfs import HostFs
@@ -26,13 +27,21 @@ EFA_DEADLINE = 2.0  # seconds; an admin command without an answer blocks its rea
 class MachineReader:
     """The collectors that look past the driver's tree."""
 
-    def __init__(self, host: HostFs, clock: Clock, topology: Topology, *, keep: bool) -> None:
+    def __init__(
+        self,
+        host: HostFs,
+        clock: Clock,
+        topology: Topology,
+        *,
+        keep: bool,
+        reload: LastReload | None = None,
+    ) -> None:
         self._clock = clock
         self.efa = EfaCollector(host, clock, topology.functions, keep=keep)
         self.host = HostCollector(host, clock, keep=keep)
         self.thermal = ThermalCollector(host, clock, topology)
         live = isinstance(host, (DirectoryFs, LoggingHost))  # a recording is of another program
-        self._own = OwnCollector(clock) if live else None
+        self._own = OwnCollector(clock, reload) if live else None
         self._background: Background[list[Batch]] | None = (
             Background("efa") if isinstance(host, DirectoryFs) else None
         )

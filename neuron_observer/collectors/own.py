@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuron_observer.catalogue.host import OWN_METRICS
+from neuron_observer.catalogue.host import OWN_METRICS, RELOAD_METRICS
 from neuron_observer.collectors.batching import BatchName
 from neuron_observer.collectors.figures import FigureBatch
 from neuron_observer.model import Missing, Why
@@ -24,26 +24,57 @@ if TYPE_CHECKING:
 _DESCRIPTORS = Path("/proc/self/fd")
 
 
+class LastReload:
+    """How the configuration was read last: whether that went well, and when it last did."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.successful = True
+        self.succeeded_at = clock.wall()
+
+    def succeeded(self) -> None:
+        """What was read is in force."""
+        self.succeeded_at = self._clock.wall()
+        self.successful = True
+
+    def failed(self) -> None:
+        """What was there before stays in force."""
+        self.successful = False
+
+
 class OwnCollector:
-    """Our own cost, in the slow lane; processes that we started and that ended are counted in."""
+    """Our own cost, in the slow lane; processes that we started and that ended are counted in.
+
+    How the configuration was read last is told in the normal lane, by who can read it again.
+    """
 
     name = "own"
     kept = 0
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, reload: LastReload | None = None) -> None:
         import psutil  # noqa: PLC0415 - half of what a one-shot command needs to start
 
         self._clock = clock
         self._process = psutil.Process()
         self._error: type[Exception] = psutil.Error
         self._batch = FigureBatch(BatchName(self.name, "slow"), OWN_METRICS, self._ask)
+        self._reload = reload
+        name = BatchName("config", "normal")
+        self._reloads = FigureBatch(name, RELOAD_METRICS, self._ask_reload) if reload else None
 
     def poll(self, lanes: Collection[str]) -> list[Batch]:
-        """The figures of now, if the slow lane is due."""
-        return [self._batch.poll(self._clock)] if "slow" in lanes else []
+        """The figures of now, of the lanes that are due."""
+        found = [self._batch.poll(self._clock)] if "slow" in lanes else []
+        if self._reloads and "normal" in lanes:
+            found.append(self._reloads.poll(self._clock))
+        return found
 
     def close(self) -> None:
         """Nothing is held."""
+
+    def _ask_reload(self) -> list[Cell]:
+        last = self._reload
+        return [int(last.successful), last.succeeded_at] if last else []
 
     def _ask(self) -> list[Cell]:
         try:

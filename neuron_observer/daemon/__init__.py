@@ -13,10 +13,11 @@ from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
 from neuron_observer.daemon.answers import Answers
+from neuron_observer.daemon.standing import PERIOD
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.page import Page
-from neuron_observer.exporters.scrape import compat_handler, metrics_handler
+from neuron_observer.exporters.scrape import COMPAT, compat_handler, metrics_handler
 
 if TYPE_CHECKING:
     import socket
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.catalogue.spec import Detail
     from neuron_observer.clock import Clock
+    from neuron_observer.collectors.topology import Topology
     from neuron_observer.exporters.message import Handler
     from neuron_observer.exporters.routes import Route
     from neuron_observer.exporters.web import Web
@@ -66,7 +68,7 @@ class Looping(Protocol):
 class Daemon:
     """One loop and its listeners, from `run` to `stop`."""
 
-    def __init__(  # noqa: PLR0913 - what it is made of
+    def __init__(  # noqa: PLR0913 - by keyword, one a thing that can be chosen
         self,
         loop: Looping,
         listeners: Sequence[socket.socket],
@@ -76,20 +78,22 @@ class Daemon:
         job_labels: bool = False,
         limits: Limits | None = None,
         web: Web | None = None,
+        period: Callable[[], float] = lambda: PERIOD,
         say: Callable[[str], None] = lambda _: None,
-        answers: Answers | None = None,
+        topology: Callable[[], Topology | None] = lambda: None,
     ) -> None:
+        """`period`: seconds of the normal lane now; `topology`: what stands in the machine."""
         self.loop = loop
         self.clock = clock
         self.page = Page(loop.feed, clock, detail=detail, job_labels=job_labels)
-        answers = answers or Answers(loop.feed, clock)
+        answers = Answers(loop.feed, clock, period=period, topology=topology)
         loop.subscribe(self.page.note)
         loop.subscribe(answers.note)
         self._ended: SimpleQueue[str] = SimpleQueue()  # a signal handler may put to it
         self._thread = Thread(target=self._loop, name="loop", daemon=True)
         routes: dict[str, Handler | Route] = {
             "/metrics": metrics_handler(self.page),
-            "/metrics/compat/*": compat_handler({}),
+            f"{COMPAT}*": compat_handler({}),
             **answers.routes(),
         }
         self._server = Server(listeners, routes, limits=limits, web=web, report=say)

@@ -32,12 +32,13 @@ def listening(
 def places(listeners: Sequence[socket.socket], web: Web | None) -> str:
     """Where to ask, as URLs."""
     scheme = "https" if web and web.encrypts else "http"
-    return ", ".join(
+    found = [
         f"unix:{listener.getsockname()}"
         if listener.family == socket.AF_UNIX
         else f"{scheme}://{bound(listener)}/metrics"
         for listener in listeners
-    )
+    ]
+    return ", ".join(found) or "nobody listens"
 
 
 def warning(listeners: Sequence[socket.socket], web: Web | None) -> str:

@@ -1,9 +1,10 @@
-"""Signals that a daemon hears."""
+"""Signals that a daemon hears. A handler only puts a word into a queue: it may take no lock."""
 
 from __future__ import annotations
 
 import signal
 from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,3 +23,14 @@ def stopped_by_signals(daemon: Daemon) -> Iterator[None]:
     finally:
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
+
+
+@contextmanager
+def hangups() -> Iterator[SimpleQueue[None]]:
+    """Every SIGHUP, as an item of a queue; none of them ends the process, not while it begins."""
+    heard: SimpleQueue[None] = SimpleQueue()  # its `put` may be interrupted by itself
+    before = signal.signal(signal.SIGHUP, lambda *_: heard.put(None))
+    try:
+        yield heard
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -161,6 +161,14 @@ class Page:
         """
         self._memory.note(frame)
 
+    def show(self, detail: Detail, *, job_labels: bool) -> None:
+        """Have other series from the next scrape on."""
+        with self._lock:
+            if (shown(detail), job_labels) == (self._shown, self._job_labels):
+                return
+            self._shown, self._job_labels = shown(detail), job_labels
+            self._slots, self._done = [], None
+
     def render(self, form: Format = Format.TEXT, *, gzip: bool = False) -> bytes:
         """The whole page, in UTF-8, compressed if asked for."""
         return b"".join(self.parts(form, gzip=gzip))

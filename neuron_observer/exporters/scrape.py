@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from neuron_observer.exporters.message import Handler, Request, Stream
     from neuron_observer.exporters.page import Page
 
+COMPAT = "/metrics/compat/"
 _OPENMETRICS = "application/openmetrics-text"
 _TEXT_RANGES = ("text/plain", "text/*", "*/*")  # the most exact one counts
 
@@ -47,7 +48,7 @@ def compat_handler(pages: Mapping[str, Handler]) -> Handler:
     """Answers for `/metrics/compat/NAME`: the names that other exporters give to the same."""
 
     def handle(request: Request) -> Response | Stream:
-        name = request.path.rpartition("/")[2]
+        name = request.path.removeprefix(COMPAT)
         if name in pages:
             return pages[name](request)
         known = ", ".join(sorted(pages)) or "none yet"

@@ -51,6 +51,19 @@ class Schedule:
             if lane in self._periods and leader in self._periods
         }
 
+    def change(self, periods: Mapping[str, float]) -> bool:
+        """Other seconds by lane, on a grid that begins now; whether any differ.
+
+        For the thread that asks what is due.
+        """
+        changed = dict(periods) != self._periods
+        if changed:
+            self._periods = dict(periods)
+            self._begin = None
+            self._taken = dict.fromkeys(periods, -1)
+            self.skipped = {lane: self.skipped.get(lane, 0) for lane in periods}
+        return changed
+
     @property
     def periods(self) -> dict[str, float]:
         """Seconds by lane, as they are now."""

@@ -142,6 +142,11 @@ class HostReader:
             if any(target.spec.id == _NOTIFIES for target in targets)
         )
 
+    def pace_firmware(self, seconds: float) -> None:
+        """How long a device that answers is left alone before its firmware is asked again."""
+        self.options = self.options._replace(firmware_period=seconds)
+        self._firmware.period = seconds
+
     @property
     def kept(self) -> int:
         """Descriptors held between reads."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from neuron_observer.collectors.kmsg import Cursor
+    from neuron_observer.collectors.own import LastReload
     from neuron_observer.live import MonitorFeed
 
 ALL_LANES = ("fast", "normal", "slow", "firmware", "jobs", "expensive")
@@ -33,4 +34,5 @@ class Options(NamedTuple):
     kubelet: bool = False  # ask the kubelet for names of pods
     kernel_log: bool = False  # also lines of the kernel log, as events
     kernel_cursor: Cursor | None = None  # how far that log was read before
+    reload: LastReload | None = None  # of the configuration, by a program that lasts
     monitor: MonitorFeed | None = None  # where reports of neuron-monitor come from; None: off

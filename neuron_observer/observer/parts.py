@@ -69,7 +69,7 @@ def machine_reader(
         return None
     from neuron_observer.collectors.machine import MachineReader  # noqa: PLC0415 - a glance needs none
 
-    return MachineReader(host, clock, topology, keep=options.keep)
+    return MachineReader(host, clock, topology, keep=options.keep, reload=options.reload)
 
 
 def topology_batch(topology: Topology, kept: int, clock: Clock) -> Batch:

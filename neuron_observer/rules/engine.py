@@ -178,6 +178,18 @@ class Engine:
             self._folded = None
         return self._before_watched
 
+    def successor(self, rules: Sequence[Rule], *, trust_untested_driver: bool) -> Engine:
+        """An engine of other rules that goes on where this one stands, which then has ended.
+
+        Of a rule that is the same the instances go on as they are; of one that changed the life of
+        its findings does. What a rule that is no more found is no more.
+        """
+        heir = Engine(rules, memory=self.memory(), trust_untested_driver=trust_untested_driver)
+        heir.scene.follow(self.scene)
+        heir._roster.follow(self._roster)
+        heir._gaps, heir._watching_since = self._gaps, self._watching_since
+        return heir
+
     def memory(self) -> Memory:
         """What a later run must know."""
         return self._roster.memory()

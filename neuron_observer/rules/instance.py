@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from neuron_observer.rules.view import Spot, View
 
 _NOT_HERE = Missing(Why.UNSUPPORTED, "does not apply here")
+_OF_A_FINDING = (
+    "life",
+    "shown",
+    "confirmed",
+    "contradicted",
+    "escalated",
+    "_hard_at",
+    "_witness",
+)
 STOOD_STILL = 60.0  # seconds after which a counter that did not move contradicts a line
 
 
@@ -72,6 +81,17 @@ class Instance:
         """Go on with a finding of an earlier run; time that must pass begins anew."""
         self.life = kept.life._replace(since=now)
         self.confirmed, self.escalated = kept.confirmed, kept.escalated
+
+    def heir(self, other: Instance) -> Instance:
+        """Who goes on in the place of another rule's instance: itself where nothing differs."""
+        if r.same(self.rule, other.rule) and self.placed == other.placed:
+            self.rule = other.rule  # the lines may have moved
+            self.scheduled = self.stale_since = self.covered = None
+            self.decided = False
+            return self
+        for name in _OF_A_FINDING:
+            setattr(other, name, getattr(self, name))
+        return other
 
     def evaluate(self, scene: Scene, wall: float) -> State | None:
         """Look anew; the state of the finding before."""

@@ -34,6 +34,10 @@ class Occurrences:
         self._names = names  # that a rule asks for
         self._found: dict[str, dict[Place, deque[Occurrence]]] = {}
 
+    def follow(self, before: Occurrences) -> None:
+        """Go on from what others have noted; what only these ask for was not noted by them."""
+        self._found = {name: at for name, at in before._found.items() if name in self._names}
+
     def take(self, snapshot: Snapshot, devices: Container[int]) -> set[tuple[str, Place]]:
         """Note the events of a snapshot; the names and places that are new."""
         news: set[tuple[str, Place]] = set()

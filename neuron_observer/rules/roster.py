@@ -45,8 +45,21 @@ class Roster:
         self.instances: dict[Id, Instance] = {}
         self.readers: dict[Spot, list[Instance]] = {}
         self.serials: dict[int, str] = {}
+        self._before: dict[Id, Instance] = {}  # of an engine that this one follows, not yet met
         self.left: list[Instance] = []  # of chips that are no longer here
         self.dropped: list[Id] = []
+
+    def follow(self, before: Roster) -> None:
+        """Go on from the instances of other rules on the same host."""
+        self._shared, self._kept, self.serials = before._shared, before._kept, before.serials
+        self._before = dict(before.instances)
+        old = {rule.id: rule for rule in before._rules}
+        rules = {rule.id: rule for rule in self._rules if rule.id in old}
+        same = {id_ for id_, rule in rules.items() if r.same(rule, old[id_])}
+        for (id_, place), instance in before.instances.items():
+            elsewhere = id_ in rules and rules[id_].scope != old[id_].scope
+            if id_ in same or (id_ in rules and not instance.placed and not elsewhere):
+                self._add(rules[id_], place, placed=instance.placed)
 
     def arrange(self, devices: Iterable[Device]) -> list[Instance]:
         """Files, devices or the driver came or went: instances for what is here now."""
@@ -64,6 +77,7 @@ class Roster:
         for id_, rule in wanted.items():
             if id_ not in self.instances:
                 self._add(rule, id_[1], placed=True)
+        self._before = {}
         self.readers = {}
         for instance in self.instances.values():
             self._bind(instance)
@@ -109,6 +123,9 @@ class Roster:
 
     def _add(self, rule: Rule, place: Place, *, placed: bool) -> Instance:
         instance = Instance(rule, place, self._shared, placed=placed, one_shot=self._one_shot)
+        before = self._before.pop((rule.id, place), None)
+        if before is not None:
+            instance = before.heir(instance)
         self.instances[rule.id, place] = instance
         self._of_rule[rule.id].append(instance)
         self._cover.add(instance)

@@ -6,7 +6,7 @@ the names of the parameters in a rules file; docs/rules-format.md tells what eac
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from neuron_observer.model import NODE, Place, Why
@@ -243,6 +243,11 @@ class Rule:
     could_be: tuple[str, ...] = ()  # what else looks like this
     file: str = ""
     line: int = 0
+
+
+def same(one: Rule, other: Rule) -> bool:
+    """Whether two rules say the same, wherever they are written."""
+    return replace(one, file="", line=0) == replace(other, file="", line=0)
 
 
 def leaves(condition: Condition) -> Iterator[Leaf]:

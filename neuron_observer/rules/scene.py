@@ -41,6 +41,13 @@ class Scene:
         self.before_watched: dict[tuple[str, Place], Sight] = {}  # edges, not 0 at first sight
         self.keys: dict[int, str] = {}  # of devices, by index
 
+    def follow(self, before: Scene) -> None:
+        """Go on from another scene of the same host and clock."""
+        self.view.follow(before.view)
+        self.occurrences.follow(before.occurrences)
+        self.now, self.unwatched = before.now, before.unwatched
+        self.before_watched, self.keys = before.before_watched, before.keys
+
     @property
     def driver(self) -> str | None:
         """The version of the driver."""

@@ -86,6 +86,11 @@ class View:
         self.devices: dict[int, Device] = {}
         self.generation = 0  # of snapshots
 
+    def follow(self, before: View) -> None:
+        """Go on from another view of the same host."""
+        self._began, self._read = before._began, before._read
+        self.generation = before.generation
+
     def take(self, snapshot: Snapshot) -> tuple[set[Spot], bool]:
         """Go on to a snapshot: the spots that differ, and whether files came or went."""
         changed: set[Spot] = set()

@@ -9,6 +9,8 @@ import re
 import select
 import shutil
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -17,9 +19,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from neuron_observer.clock import SystemClock
-from neuron_observer.errors import UsageError
+from neuron_observer.errors import ConfigError, UsageError
 from neuron_observer.exporters.listener import Address, bound, listen
 from tests.conftest import tree_file
+from tests.exporters.certificates import made
+from tests.exporters.web.test_passwords import USERS, basic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -152,6 +156,115 @@ def test_port_in_use() -> None:
     assert process.returncode == 64
     assert f"{address}: Address already in use" in error
     assert f"sport = :{address.port}" in error
+
+
+def test_a_hangup_reads_the_configuration_anew(tmp_path: Path) -> None:
+    """A wrong file changes nothing; a right one is in force with the next frame; nothing ends."""
+    file = tmp_path / "config.yaml"
+    file.write_text("export: {detail: core}\n")
+    with daemon("--config", str(file)) as (process, address):
+        file.write_text("export: {detail: none}\n")
+        process.send_signal(signal.SIGHUP)
+        refused = f"neuron-observer: reload refused, all stays as it was: {file}:1: export.detail"
+        said(process, f"{re.escape(refused)} must be node, device, core or full.*")
+        assert b"neuron_core_hbm_used_bytes" in get(address, "/metrics")[1]
+        file.write_text("export: {detail: node}\nlisten: []\n")
+        process.send_signal(signal.SIGHUP)
+        said(process, r"neuron-observer: configuration reloaded: export\.detail: node")
+        wait_for(lambda: b"neuron_core_hbm_used_bytes" not in get(address, "/metrics")[1])
+        process.send_signal(signal.SIGTERM)
+        _, rest = process.communicate(timeout=10)
+        assert (process.returncode, rest) == (0, "neuron-observer: stopped\n")
+
+
+def test_what_options_say_no_file_changes(tmp_path: Path) -> None:
+    """The listener of `--listen` stays, and a restart is not asked for; a variable gives way."""
+    file = tmp_path / "config.yaml"
+    file.write_text("listen: [127.0.0.1:1]\nexport: {detail: full}\nlanes: {normal: 500ms}\n")
+    with daemon("--config", str(file), "--detail", "node") as (process, address):
+        assert b"neuron_core_hbm_used_bytes" not in get(address, "/metrics")[1]
+        process.send_signal(signal.SIGHUP)
+        said(process, "neuron-observer: configuration reloaded: nothing changed")
+
+
+def test_several_listeners(tmp_path: Path) -> None:
+    """Each answers; the first line names them all."""
+    file = tmp_path / "config.yaml"
+    file.write_text("listen: [127.0.0.1:0, 127.0.0.1:0]\n")
+    with started("daemon", "--config", str(file), "--host-root", SMALL) as process:
+        one = r"http://127\.0\.0\.1:(\d+)/metrics"
+        ports = said(process, rf"neuron-observer: \S+: {one}, {one}, host .*").groups()
+        for port in ports:
+            address = Address("127.0.0.1", int(port))
+            wait_for(lambda address=address: get(address, "/healthz")[0] == 200)  # type: ignore[misc]
+
+
+def test_a_wrong_configuration_ends_the_start(tmp_path: Path) -> None:
+    """With 64, before anything is listened to or read."""
+    file = tmp_path / "config.yaml"
+    file.write_text("lsten: [127.0.0.1:0]\n")
+    with started("daemon", "--config", str(file), "--host-root", SMALL) as process:
+        _, error = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 64
+    assert error == f"neuron-observer: {file}:1: unknown key 'lsten'\n  Did you mean 'listen'?\n"
+
+
+def test_by_tls_and_by_the_unix_socket(tmp_path: Path) -> None:
+    """A certificate and a password for the network, the kernel's word for this machine."""
+    pair, path = made()["server"], tmp_path / "socket"
+    config = tmp_path / "web-config.yml"
+    config.write_text(
+        f"tls_server_config: {{cert_file: {pair.certificate}, key_file: {pair.key}}}\n"
+        f"basic_auth_users: {{alice: '{USERS['alice']}'}}\n"
+    )
+    config.chmod(0o600)
+    options = ("--socket", str(path), "--web-config", str(config), "--host-root", SMALL)
+    with started("daemon", "--listen", "127.0.0.1:0", *options) as process:
+        head = said(
+            process, rf"neuron-observer: \S+: https://([\d.]+):(\d+)/metrics, unix:{path}, .*"
+        )
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.connect(str(path))
+            sock.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+            assert sock.recv(100).startswith(b"HTTP/1.1 200 OK\r\n")
+        context = ssl.create_default_context(cafile=str(pair.certificate))
+        statuses = []
+        for headers in ({}, {"Authorization": basic("alice", "wonderland")}):
+            connection = http.client.HTTPSConnection(head[1], int(head[2]), context=context)
+            connection.request("GET", "/metrics", headers={"Connection": "close", **headers})
+            statuses.append(connection.getresponse().status)
+            connection.close()
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=10)
+    assert statuses == [401, 200]
+    assert process.returncode == 0
+    assert not path.exists()
+
+
+def test_bad_web_configurations(tmp_path: Path, call: Callable[..., Result]) -> None:
+    """Each ends before anything is read or served, and leaves no socket file behind."""
+    pair, another, path = made()["server"], made()["another"], tmp_path / "socket"
+    file = tmp_path / "web-config.yml"
+    options = ("--listen", "127.0.0.1:0", "--socket", str(path), "--host-root", SMALL)
+    for text, mode, words in (
+        (f"basic_auth_users: {{a: '{USERS['alice']}'}}", 0o644, "every user of this machine may"),
+        ("tls_server_confg: {}", 0o600, "did you mean 'tls_server_config'"),
+        (
+            f"tls_server_config: {{cert_file: {pair.certificate}, key_file: {another.key}}}",
+            0o600,
+            "is not the key of the certificate",
+        ),
+        ("tls_server_config: {cert_file: gone.crt, key_file: gone.key}", 0o600, "cannot be read"),
+    ):
+        file.write_text(text)
+        file.chmod(mode)
+        with pytest.raises(ConfigError, match=words):
+            call("daemon", *options, "--web-config", str(file))
+        assert not path.exists()
+    path.write_text("somebody's")
+    with pytest.raises(UsageError, match="is no socket, so it is left alone"):
+        call("daemon", *options)
+    assert path.read_text() == "somebody's"
 
 
 def test_bad_calls(call: Callable[..., Result]) -> None:

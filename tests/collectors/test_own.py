@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from neuron_observer.catalogue.host import OWN_METRICS
+from typing import TYPE_CHECKING
+
+from neuron_observer.catalogue.host import OWN_METRICS, RELOAD_METRICS
 from neuron_observer.clock import ManualClock
-from neuron_observer.collectors.own import OwnCollector
+from neuron_observer.collectors.own import LastReload, OwnCollector
 from neuron_observer.model import NODE
+
+if TYPE_CHECKING:
+    from neuron_observer.model import Cell
 
 
 def test_figures_of_this_process_are_plausible() -> None:
@@ -32,6 +37,25 @@ def test_an_opened_file_is_counted_and_named_as_a_change() -> None:
         (after,) = own.poll(("slow",))
     assert after.cells[row] == int(str(before.cells[row])) + 1
     assert row in after.changed
+
+
+def test_how_the_configuration_was_read_last_is_told() -> None:
+    """By a program that reads it again: whether it was right, and when it last was."""
+    clock = ManualClock(wall=100.0)
+    last = LastReload(clock)
+    own = OwnCollector(clock, last)
+
+    def told() -> list[Cell]:
+        (batch,) = own.poll(("normal",))
+        return [batch.cells[batch.layout.rows[spec.id, NODE]] for spec in RELOAD_METRICS]
+
+    assert told() == [1, 100.0]
+    clock.advance(5.0)
+    last.failed()
+    assert told() == [0, 100.0]
+    last.succeeded()
+    assert told() == [1, 105.0]
+    assert len(own.poll(("normal", "slow"))) == 2
 
 
 def test_other_lanes_cost_nothing() -> None:

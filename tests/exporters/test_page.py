@@ -187,6 +187,19 @@ def test_details_only_add(tree: Callable[[str], ListingFs], clock: ManualClock) 
 # truth
 
 
+def test_another_detail_is_as_if_it_had_been_so(
+    tree: Callable[[str], ListingFs], clock: ManualClock
+) -> None:
+    """What is shown changes between two scrapes of one frame, back and forth."""
+    frame = read(tree("trn2.3xlarge-2.30.2-busy"), clock)
+    page = page_of(frame, "full")
+    details: tuple[Detail, ...] = ("full", "node", "core", "device", "full")
+    for detail in details:
+        page.show(detail, job_labels=False)
+        assert text(page) == text(page_of(frame, detail))
+        assert gzip.decompress(page.render(gzip=True)) == page.render()
+
+
 def test_every_family_has_the_labels_that_the_documentation_names() -> None:
     """For those that are no readings: what docs/metrics.md says, with an example of each."""
     devices = (DeviceHealth(0, Verdict.HEALTHY, ""),)

@@ -10,9 +10,15 @@ from hypothesis import strategies as st
 
 from neuron_observer.clock import ManualClock
 from neuron_observer.exporters.exposition import Format
-from neuron_observer.exporters.message import Request
+from neuron_observer.exporters.message import Request, plain
 from neuron_observer.exporters.page import Page
-from neuron_observer.exporters.scrape import accepts_gzip, choose_format, metrics_handler
+from neuron_observer.exporters.scrape import (
+    COMPAT,
+    accepts_gzip,
+    choose_format,
+    compat_handler,
+    metrics_handler,
+)
 from tests.exporters.feeds import OneFrame
 
 OM, TEXT = Format.OPENMETRICS, Format.TEXT
@@ -100,3 +106,15 @@ def test_answer() -> None:
     plain = metrics_handler(page)(Request("GET", "/metrics", "", {}))
     assert plain.headers == (("Vary", "Accept, Accept-Encoding"),)
     assert b"".join((*plain.before, plain.body)) == page.render(Format.TEXT)
+
+
+def test_other_exporters_names() -> None:
+    """Each has a page; a name that nobody knows gets those that are known."""
+    handle = compat_handler({"b": lambda _: plain(200, "of b"), "a": lambda _: plain(200, "of a")})
+    assert handle(Request("GET", "/metrics/compat/a", "", {})) == plain(200, "of a")
+    for name in ("x", "", "a/b", "a/"):
+        refused = handle(Request("GET", f"{COMPAT}{name}", "", {}))
+        assert refused == plain(404, f"no names of {name!r} here; known: a, b")
+    assert compat_handler({})(Request("GET", "/metrics/compat/x", "", {})) == plain(
+        404, "no names of 'x' here; known: none yet"
+    )

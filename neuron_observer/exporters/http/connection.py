@@ -145,7 +145,7 @@ class Connection:
             began = not self._incoming
             self._incoming.add(data)
             self._take()
-            if began and self._step == self._read:
+            if began and self._incoming and self._step == self._read:
                 self._by(self._limits.request_seconds, self._too_slow)
 
     def _take(self) -> None:
@@ -179,7 +179,8 @@ class Connection:
 
     def _refuse(self, answer: Response) -> None:
         self._incoming.clear()
-        self._outgoing.append(memoryview(head(answer, keep=False) + answer.body))
+        start = head(answer, keep=False, more=self._server.headers)
+        self._outgoing.append(memoryview(start + answer.body))
         self._then = self._linger
         self._send()
 

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+KNOWN = (
+    *("all_devices", "budget", "export", "history", "http", "kernel_log", "kubelet", "lanes"),
+    *("listen", "log", "monitor", "path_map", "profile", "rules", "socket", "state"),
+    *("trust_untested_driver", "web"),
+)
+
+
 def written(folder: Path, text: str | bytes) -> str:
     """The path of a file with this text."""
     file = folder / "config.yaml"
@@ -55,7 +62,7 @@ path_map:
             "zzz: 1\n",
             1,
             "unknown key 'zzz'",
-            "all_devices, kubelet, path_map, trust_untested_driver",
+            ", ".join(KNOWN),
         ),
         ("path_map:\n  device.serail: a\n", 2, "unknown metric 'device.serail'", "device.serial"),
         ("path_map:\n  a: b\n", 2, "unknown metric 'a'", ""),

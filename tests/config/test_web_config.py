@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from neuron_observer.daemon.web_config import load
+from neuron_observer.config.web_config import load
 from neuron_observer.errors import ConfigError
 from neuron_observer.exporters.web.settings import Tls, WebSettings
 

@@ -1,0 +1,151 @@
+"""SIGHUP: the configuration and the rules are read anew, and what changed is put in force.
+
+A thread of its own reads and checks everything first; what is wrong changes nothing. What was read
+is then put in force by the loop's thread, between two frames, so that nothing is seen half changed.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from queue import Empty
+from threading import Thread
+from typing import TYPE_CHECKING, NamedTuple
+
+from neuron_observer.config.keys import keys, value_at
+from neuron_observer.config.write import written
+from neuron_observer.errors import ObserverError
+from neuron_observer.rules.rule import same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from queue import SimpleQueue
+
+    from neuron_observer.checks.judging import Judge
+    from neuron_observer.collectors.own import LastReload
+    from neuron_observer.config import Config, Loaded
+    from neuron_observer.config.keys import Key
+    from neuron_observer.exporters.page import Page
+    from neuron_observer.loop import Loop
+    from neuron_observer.model import Frame
+    from neuron_observer.rules.rule import Rule
+
+
+class Running(NamedTuple):
+    """What a daemon goes by."""
+
+    loaded: Loaded
+    rules: tuple[Rule, ...]
+
+
+class Reloader:
+    """Reads anew when it is asked to."""
+
+    def __init__(
+        self,
+        running: Running,
+        read: Callable[[], Running],
+        put_in_force: Sequence[Callable[[Running], None]],
+        last: LastReload,
+        say: Callable[[str], None],
+    ) -> None:
+        """`put_in_force` is called in the loop's thread, with what is to hold from then on."""
+        self.running = running  # what was read last
+        self._begun_with = running.loaded.config  # what needs a restart is still as it was then
+        self._read = read
+        self._put_in_force = put_in_force
+        self._last = last
+        self._say = say
+        self._next: Running | None = None  # to be put in force
+
+    @contextmanager
+    def answering(self, asked: SimpleQueue[None]) -> Iterator[None]:
+        """Reload for whoever puts to the queue; one reload answers all that came before it."""
+        Thread(target=self._answer, args=(asked,), name="reload", daemon=True).start()
+        yield
+
+    def _answer(self, asked: SimpleQueue[None]) -> None:
+        while True:
+            asked.get()
+            with suppress(Empty):
+                while True:
+                    asked.get_nowait()
+            self.reload()
+
+    def reload(self) -> None:
+        """Read, check, and have it put in force; what is wrong changes nothing and is told."""
+        try:
+            found = self._read()
+        except ObserverError as error:
+            self._refused(f"{error.message} {error.remedy}".replace("\n ", ""))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the daemon goes on as it was
+            self._refused(f"{type(error).__name__}: {error}")
+        else:
+            self._last.succeeded()
+            for remark in found.loaded.remarks:
+                self._say(remark)
+            self._say(f"configuration reloaded: {self._told(found)}")
+            self.running = self._next = found
+
+    def _refused(self, why: str) -> None:
+        self._last.failed()
+        self._say(f"reload refused, all stays as it was: {why}")
+
+    def note(self, _frame: Frame) -> None:
+        """Between two frames: put in force what was read."""
+        found, self._next = self._next, None
+        if found is not None:
+            for change in self._put_in_force:
+                change(found)
+
+    def _told(self, found: Running) -> str:
+        before, now = self.running, found
+        config = now.loaded.config
+        changed = list(_different(before.loaded.config, config))
+        parts = [_change(key, config) for key in changed if not key.restart]
+        parts += _rules_told(before.rules, now.rules)
+        waiting = [key for key in _different(self._begun_with, config) if key.restart]
+        if waiting:
+            parts.append("needs a restart: " + ", ".join(key.name for key in waiting))
+        return "; ".join(parts) or "nothing changed"
+
+
+def _different(one: Config, other: Config) -> Iterator[Key]:
+    for path, key in keys().items():
+        if value_at(one, path) != value_at(other, path):
+            yield key
+
+
+def _change(key: Key, config: Config) -> str:
+    return f"{key.name}: {written(key, value_at(config, key.path))}"
+
+
+def _rules_told(before: Sequence[Rule], now: Sequence[Rule]) -> list[str]:
+    old, new = ({rule.id: rule for rule in rules} for rules in (before, now))
+    counts = {
+        "changed": sum(id_ in old and not same(old[id_], rule) for id_, rule in new.items()),
+        "new": len(new.keys() - old.keys()),
+        "gone": len(old.keys() - new.keys()),
+    }
+    told = [f"{number} {word}" for word, number in counts.items() if number]
+    return [f"rules: {', '.join(told)}"] if told else []
+
+
+def lanes(config: Config) -> dict[str, float]:
+    """Seconds by lane."""
+    found = config.lanes
+    return {
+        "fast": found.fast,
+        "normal": found.normal,
+        "slow": found.slow,
+        "firmware": found.firmware,
+        "jobs": found.jobs,
+    }
+
+
+def put_in_force(loop: Loop, judge: Judge, page: Page, running: Running) -> None:
+    """What the loop, its judge and the page go by from now on."""
+    config = running.loaded.config
+    judge.renew(running.rules, trust_untested_driver=config.trust_untested_driver)
+    page.show(config.export.detail, job_labels=config.export.job_labels)
+    if loop.schedule.change(lanes(config)):
+        loop.reader.pace_firmware(config.lanes.firmware)

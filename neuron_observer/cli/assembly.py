@@ -13,7 +13,6 @@ from neuron_observer.collectors.own import LastReload
 from neuron_observer.config import read
 from neuron_observer.config.web_config import load
 from neuron_observer.daemon import Daemon
-from neuron_observer.daemon.answers import Answers
 from neuron_observer.daemon.listening import places, warning
 from neuron_observer.daemon.pace import Pace
 from neuron_observer.daemon.reload import Reloader, Running, budget, lanes, log_by, put_in_force
@@ -94,12 +93,6 @@ def _daemon(
     web: Web | None,
 ) -> Daemon:
     reader = loop.reader
-    answers = Answers(
-        loop.feed,
-        reader.clock,
-        period=lambda: loop.schedule.periods["normal"],
-        topology=lambda: reader.topology,
-    )
     loop.each_pass(call.notifier.beat)
     return Daemon(
         loop,
@@ -110,7 +103,8 @@ def _daemon(
         limits=_limits(config),
         notifier=call.notifier,
         web=web,
-        answers=answers,
+        period=lambda: loop.schedule.periods["normal"],
+        topology=lambda: reader.topology,
         log=call.log,
     )
 

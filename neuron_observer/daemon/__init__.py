@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from neuron_observer.daemon.answers import Answers
 from neuron_observer.daemon.notify import Notifier
 from neuron_observer.daemon.reporting import FrameLog
+from neuron_observer.daemon.standing import PERIOD
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.page import Page
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.catalogue.spec import Detail
     from neuron_observer.clock import Clock
+    from neuron_observer.collectors.topology import Topology
     from neuron_observer.exporters.message import Handler
     from neuron_observer.exporters.routes import Route
     from neuron_observer.exporters.web import Web
@@ -81,13 +83,15 @@ class Daemon:
         limits: Limits | None = None,
         notifier: Notifier | None = None,
         web: Web | None = None,
-        answers: Answers | None = None,
+        period: Callable[[], float] = lambda: PERIOD,
+        topology: Callable[[], Topology | None] = lambda: None,
         log: Log | None = None,
     ) -> None:
+        """`period`: seconds of the normal lane now; `topology`: what stands in the machine."""
         self.loop = loop
         self.clock = clock
         self.page = Page(loop.feed, clock, detail=detail, job_labels=job_labels)
-        answers = answers or Answers(loop.feed, clock)
+        answers = Answers(loop.feed, clock, period=period, topology=topology)
         loop.subscribe(self.page.note)
         loop.subscribe(answers.note)
         self._notifier = notifier or Notifier(clock, None)

@@ -41,6 +41,7 @@ FLOORS = {
     "triage": 4,
     "doctor": 4,
     "checks": 4,
+    "client": 4,
     "runbooks": 4,
     "service": 4,
     "fleet": 4,

@@ -29,6 +29,7 @@ from neuron_observer.config import read
 from neuron_observer.config.web_config import load
 from neuron_observer.daemon import Daemon
 from neuron_observer.daemon.activation import inherited_sockets
+from neuron_observer.daemon.answers import Answers
 from neuron_observer.daemon.listening import listening, places, warning
 from neuron_observer.daemon.notify import Notifier
 from neuron_observer.daemon.reload import Reloader, Running, lanes, put_in_force
@@ -64,7 +65,7 @@ _KEYS = {
     "addresses",
     multiple=True,
     metavar="HOST:PORT",
-    help="Where to serve /metrics, /healthz and /readyz; may be given again."
+    help="Where to serve /metrics, /healthz, /readyz and /api; may be given again."
     "  [default: 127.0.0.1:9744]",
 )
 @click.option(
@@ -152,6 +153,12 @@ def _run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], c
     )
     history = History(window=config.history.window, limit=config.history.max_bytes)
     loop = Loop(reader, schedule=lanes(config), judge=judge, history=history, explain=judge.explain)
+    answers = Answers(
+        loop.feed,
+        reader.clock,
+        period=lambda: loop.schedule.periods["normal"],
+        topology=lambda: reader.topology,
+    )
     daemon = Daemon(
         loop,
         listeners,
@@ -161,8 +168,8 @@ def _run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], c
         limits=_limits(config),
         notifier=notifier,
         web=web,
-        period=lambda: loop.schedule.periods["normal"],
         say=_say,
+        answers=answers,
     )
     loop.each_pass(notifier.beat)
     reloader = Reloader(

@@ -205,7 +205,7 @@ class Rules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tuple[str, ...],
         key_meta(
             "paths",
-            "Folders of *.yaml that add rules or change those of their id; the default one may be"
+            "Folders whose `*.yaml` add rules or change those of their id; the default one may be"
             " missing.",
         ),
     ] = ("/etc/neuron-observer/rules.d",)

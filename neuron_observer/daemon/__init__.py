@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Protocol
 
-from neuron_observer.daemon.answers import PERIOD, Answers
+from neuron_observer.daemon.answers import Answers
 from neuron_observer.daemon.notify import Notifier
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
@@ -78,13 +78,15 @@ class Daemon:
         limits: Limits | None = None,
         notifier: Notifier | None = None,
         web: Web | None = None,
-        period: Callable[[], float] = lambda: PERIOD,
         say: Callable[[str], None] = lambda _: None,
+        answers: Answers | None = None,
     ) -> None:
         self.loop = loop
         self.clock = clock
         self.page = Page(loop.feed, clock, detail=detail, job_labels=job_labels)
+        answers = answers or Answers(loop.feed, clock)
         loop.subscribe(self.page.note)
+        loop.subscribe(answers.note)
         self._notifier = notifier or Notifier(clock, None)
         loop.subscribe(self._notifier.note)
         self._ended: SimpleQueue[str] = SimpleQueue()  # a signal handler may put to it
@@ -92,7 +94,7 @@ class Daemon:
         routes: dict[str, Handler | Route] = {
             "/metrics": metrics_handler(self.page),
             "/metrics/compat/*": compat_handler({}),
-            **Answers(loop.feed, clock, period).routes(),
+            **answers.routes(),
         }
         self._server = Server(listeners, routes, limits=limits, web=web, report=say)
 

@@ -83,7 +83,8 @@ class Reloader:
         try:
             found = self._read()
         except ObserverError as error:
-            self._refused(f"{error.message} {error.remedy}".replace("\n ", ""))
+            remedy = f" ({' '.join(error.remedy.split())})" if error.remedy else ""
+            self._refused(error.message + remedy)
         except Exception as error:  # noqa: BLE001 - whatever it is, the daemon goes on as it was
             self._refused(f"{type(error).__name__}: {error}")
         else:

@@ -18,7 +18,7 @@ from neuron_observer.daemon.signals import stopped_by_signals
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.listener import Address, bound, listen
 from neuron_observer.loop import Loop
-from neuron_observer.model import Frame, Health, Verdict
+from neuron_observer.model import Frame, Health, Run, Verdict
 from neuron_observer.observer import HostReader, Options
 from tests.exporters.feeds import OneFrame, frame_of
 from tests.hosts import overlay
@@ -124,6 +124,26 @@ def test_readiness_follows_the_frame() -> None:
         assert get(address, "/readyz") == (200, "ready\n")
 
 
+def test_what_is_behind_is_told() -> None:
+    """Which collector is late or broken, and since when; not while all is ready."""
+    with still() as (address, loop, clock):
+        frame = frame_of(monotonic=clock.monotonic(), health=GOOD)
+        runs = (
+            Run("sysfs", ok=True, seconds=0.1),
+            Run("jobs", ok=False, seconds=0.1, error="a\nb"),
+        )
+        loop.feed.frame = frame._replace(snapshot=frame.snapshot._replace(runs=runs))
+        for listener in loop.noted:
+            listener(loop.feed.frame)
+        assert get(address, "/readyz") == (200, "ready\n")
+        clock.advance(4.0)
+        assert get(address, "/readyz")[1].splitlines() == [
+            "not ready: the last frame is 4.0 s old",
+            "jobs: never ran well, failed since: a·b",
+            "sysfs: last ran well 4.0 s ago",
+        ]
+
+
 def test_the_index_says_where_things_are() -> None:
     """One screen: version, verdict, age, and the names of all routes."""
     with still() as (address, loop, clock):
@@ -164,7 +184,9 @@ def test_jobs_as_json(tree: Callable[[str], ListingFs], clock: ManualClock) -> N
         loop.feed.frame = Frame(snapshot, (), GOOD)
         status, text = get(address, "/api/v1/jobs")
     assert status == 200
-    assert json.loads(text) == json.loads(json.dumps(jobs_document(snapshot)))
+    told = json.loads(text)
+    assert told.pop("frame").keys() >= {"age", "stale"}
+    assert told == json.loads(json.dumps(jobs_document(snapshot)))
     assert [job["kind"] for job in json.loads(text)["jobs"]] == ["server"]
 
 
@@ -197,8 +219,9 @@ def test_signals_stop(number: signal.Signals) -> None:
 
 
 def test_the_page_hears_of_every_frame() -> None:
-    """The loop calls the page, so that a collector's last run is known between scrapes."""
+    """The loop calls the page and the answers, so that nothing between two questions is lost."""
     loop = StillLoop()
     with listen(Address("127.0.0.1", 0)) as listener:
         daemon = Daemon(loop, [listener], ManualClock())
         assert loop.noted[0] == daemon.page.note
+        assert len(loop.noted) == 3  # the page, the answers, systemd

@@ -123,6 +123,9 @@ def look_at_devices(there: Machine, board: Board) -> None:
     board.note("the TCP socket answers", asked(there, "/readyz") == "ready\n")
     local = asked(there, "/readyz", "--unix-socket", "/run/neuron-observer/observer.sock")
     board.note("the unix socket answers", local == "ready\n")
+    done = there.run("setpriv", "--reuid=65534", "--clear-groups", OBSERVER, "check")
+    told = not done.code and "told by the daemon" in done.err
+    board.note("`check` of another user is told by the daemon", told, done.out.splitlines()[:1])
 
 
 def in_sandbox(there: Machine, command: str) -> str:

@@ -123,6 +123,9 @@ def look_at_devices(there: Machine, board: Board) -> None:
     board.note("the TCP socket answers", asked(there, "/readyz") == "ready\n")
     local = asked(there, "/readyz", "--unix-socket", "/run/neuron-observer/observer.sock")
     board.note("the unix socket answers", local == "ready\n")
+    done = there.run("setpriv", "--reuid=65534", "--clear-groups", OBSERVER, "check")
+    told = not done.code and "told by the daemon" in done.err
+    board.note("`check` of another user is told by the daemon", told, done.out.splitlines()[:1])
 
 
 def in_sandbox(there: Machine, command: str) -> str:
@@ -273,8 +276,11 @@ def stop_and_start(there: Machine, board: Board) -> None:
     there.run("systemctl", "restart", SERVICE)
     there.wait_for(lambda: says(there, "healthy: nothing found"), 20.0)
     board.note("memory, RSS", *_rss(there))
-    took = _timed(there, "systemctl", "stop", SERVICE)
-    board.note("stops in 2 s", took <= STOP_WITHIN, took, "s")
+    there.run("systemctl", "stop", SERVICE)
+    names = ("ActiveExitTimestampMonotonic", "InactiveEnterTimestampMonotonic")
+    begun, ended = (int(when) for when in shown(there, *names).values())
+    took = (ended - begun) / 1e6  # as systemd has it, whichever comes first in its answer
+    board.note("stops in 2 s", abs(took) <= STOP_WITHIN, abs(took), "s")
     took = _timed(there, "curl", "-s", "-m", "20", "http://127.0.0.1:9744/healthz")
     started = there.wait_for(partial(active, there), 10.0) is not None
     board.note("the first connection starts it and is answered", started, took, "s")

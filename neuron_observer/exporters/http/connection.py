@@ -46,6 +46,7 @@ class Connection:
         self._late: Callable[[], None] = self.close
         self._then: Callable[[], None] = self._linger  # when all is sent
         self._left = _LINGER_BYTES
+        self._asked = False  # it has had a request
 
     def begin(self) -> None:
         """Wait for the client to say something."""
@@ -94,9 +95,14 @@ class Connection:
         self._send()
 
     def stop(self, seconds: float) -> None:
-        """The server stops: whoever is in the middle of something has a little time."""
+        """The server stops: whoever is in the middle of something has a little time.
+
+        So has a client that was taken and not heard yet: left alone, it would find nobody else,
+        while whoever is still in the queue waits for the next process on this socket.
+        """
         steps = (self._handshake, self._read, self._discard, self._flow)
-        if self._step in steps and not self._incoming:
+        new = self._step in steps[:2] and not self._asked
+        if self._step in steps and not self._incoming and not new:
             self.close()
         else:
             self._by(min(seconds, self.deadline - self._server.now()), self.close)
@@ -164,6 +170,7 @@ class Connection:
             self._refuse(refused.response)
             return
         if request is not None:
+            self._asked = True
             self._step = self._wait
             self._server.answer(self, request._replace(peer=self.peer))
             if self._step == self._wait:

@@ -255,6 +255,30 @@ def test_gone_clients_cost_nothing() -> None:
         assert asked(address, LAST).startswith(b"HTTP/1.1 200")
 
 
+def test_who_was_taken_is_answered_although_it_ends() -> None:
+    """Of a socket that was handed over: who waits in its queue is for the next process to take."""
+    listener = listen(Address("127.0.0.1", 0))
+    address = bound(listener)
+    theirs = listener.dup()  # as systemd keeps one
+    server = Server([listener], ROUTES)
+    server.start()
+    with theirs, client(address) as fresh:
+        while not server._by_tcp:  # until it is taken
+            SystemClock().wait(0.01)
+        ending = threading.Thread(target=server.close)
+        ending.start()
+        SystemClock().wait(0.1)  # for it to have seen that it ends
+        fresh.sendall(LAST)
+        assert rest(fresh).startswith(b"HTTP/1.1 200")
+        ending.join(5)
+        with client(address) as later:
+            theirs.settimeout(5)
+            accepted, _ = theirs.accept()
+            with accepted:
+                later.sendall(b"x")
+                assert accepted.recv(1) == b"x"
+
+
 def test_closing_ends_everything() -> None:
     """An idle client sees the end, the port is free, no thread is left."""
     before = threading.active_count()

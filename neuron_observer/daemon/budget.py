@@ -27,6 +27,7 @@ FACTORS: tuple[Mapping[str, float], ...] = (
     {"fast": 4.0, "normal": 4.0, "slow": 3.0, "jobs": 15.0},
 )
 STEPS = len(FACTORS) - 1
+MEMORY_STEPS = 1  # fewer reads fill the history slower, and free nothing: more steps would not help
 # No lane gets longer than this (seconds): a rule over a minute needs two reads of it, the rules
 # take a pause of 5 s for one in which nobody looked, and registers are what faults are told by.
 LONGEST = {"fast": 1.0, "normal": 4.0, "slow": 30.0, "jobs": 30.0}
@@ -72,25 +73,30 @@ class Keeper:
         if last is None or cost.at <= last.at:
             return None
         used = (cost.cpu_seconds - last.cpu_seconds) / (cost.at - last.at)
-        over, under = self._over(used, cost.memory), self._under(used, cost.memory)
+        most = self._most(used, cost.memory)
+        over, under = most > 0, self._under(used, cost.memory)
         # what holds at both ends of an interval is taken to have held since its beginning
         self._over_since = _since(self._over_since, last.at) if over else None
         self._under_since = _since(self._under_since, last.at) if under else None
-        return self._step(cost.at, used, cost.memory)
+        return self._step(cost, used, most)
 
-    def _step(self, now: float, used: float, memory: float) -> Change | None:
+    def _step(self, cost: Cost, used: float, most: int) -> Change | None:
+        now = cost.at
         risen = self._over_since is not None and now - self._over_since >= OVER
         fallen = self._under_since is not None and now - self._under_since >= UNDER
-        step = min(self.step + 1, STEPS) if risen else max(self.step - fallen, 0)
+        step = min(self.step + 1, max(most, self.step)) if risen else max(self.step - fallen, 0)
         if step == self.step:
             return None
         self.step = step
         self._over_since = self._under_since = None
-        return Change(step, risen, used, memory)
+        return Change(step, risen, used, cost.memory)
 
-    def _over(self, used: float, memory: float) -> bool:
+    def _most(self, used: float, memory: float) -> int:
+        """The highest step that such a cost may lead to; 0: it is within the budget."""
         cpu, most = self.budget
-        return (cpu > 0 and used > cpu) or (most > 0 and memory > most)
+        if cpu > 0 and used > cpu:
+            return STEPS
+        return MEMORY_STEPS if most > 0 and memory > most else 0
 
     def _under(self, used: float, memory: float) -> bool:
         cpu, most = self.budget

@@ -59,8 +59,11 @@ def test_a_sustained_cost_makes_one_step_a_minute_and_no_more_than_there_are() -
 
 
 def test_memory_counts_as_well() -> None:
-    """Over the bytes that it may hold, whatever the processor says."""
-    assert [change.step for _, change in run(Keeper(BUDGET), [(60.0, 0.0, 61e6)])] == [1]
+    """Over its bytes, whatever the processor says: one step, as more of them free nothing."""
+    assert [change.step for _, change in run(Keeper(BUDGET), [(900.0, 0.0, 61e6)])] == [1]
+    keeper = Keeper(BUDGET)
+    both = [(120.0, 0.1, 61e6), (900.0, 0.0, 61e6)]
+    assert [change.step for _, change in run(keeper, both)] == [1, 2]
     assert run(Keeper(BUDGET), [(600.0, 0.0, 59e6)]) == []
 
 

@@ -81,6 +81,8 @@ class Growth:
         if last is None:
             self._since = seen.read_at
             last = stored
+            if last is not None and not self._rate:  # of an earlier run: the first of two reads
+                self._since = float("-inf")
             if last is None:
                 last = value
                 if value and not self._rate and metric not in _NEVER_ZERO:

@@ -15,7 +15,8 @@ from neuron_observer.rules.trust import constant, is_level, kind, not_live, trus
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from neuron_observer.rules.memory import Kept
+    from neuron_observer.model import Finding
+    from neuron_observer.rules.memory import Kept, Word
     from neuron_observer.rules.predicates import Shared
     from neuron_observer.rules.rule import Rule
     from neuron_observer.rules.scene import Scene
@@ -52,6 +53,9 @@ class Instance:
         self.confirmed = False
         self.contradicted: tuple[Sight, ...] = ()
         self.escalated = False
+        self.word: Word | None = None  # by which it was acknowledged
+        self.told: Finding | None = None  # by an earlier run; until it is seen anew
+        self._doubted_until = 0.0  # false may only mean that nobody watched for long enough
         self.scheduled: float | None = None
         self.stale_since: float | None = None
         self.decided = False  # as the coverage has it
@@ -68,10 +72,31 @@ class Instance:
             self._witnesses = tuple(_under(self.rule.witness, self.place, view))
         return spots
 
-    def restore(self, kept: Kept, now: float) -> None:
-        """Go on with a finding of an earlier run; time that must pass begins anew."""
+    def restore(self, kept: Kept, now: float, wall: float) -> None:
+        """Go on with a finding of an earlier run; time that must pass begins anew.
+
+        What a window showed then still counts until its end; what must last for long is looked at
+        for as long before it is believed to be gone.
+        """
         self.life = kept.life._replace(since=now)
         self.confirmed, self.escalated = kept.confirmed, kept.escalated
+        self.word, self.told = kept.word, kept.told
+        left = 0.0 if kept.until is None else kept.until - wall
+        self._doubted_until = now + max(min(left, r.longest(self.rule)), r.lasting(self.rule))
+
+    def acknowledge(self, word: Word) -> None:
+        """Somebody knows of its finding."""
+        if self.life is not None:
+            self.word = word
+            standing = self.life.state in (State.FIRING, State.ACKNOWLEDGED)
+            state = State.ACKNOWLEDGED if standing else self.life.state
+            self.life = self.life._replace(state=state, acknowledged=True)
+
+    def renew(self, view: View, shared: Shared) -> None:
+        """Begin anew, also with what the condition has seen."""
+        self.forget()
+        self._test = test_of(self.rule.when, self.rule.scope, self.place, shared)
+        self._test.bind(view)
 
     def evaluate(self, scene: Scene, wall: float) -> State | None:
         """Look anew; the state of the finding before."""
@@ -86,9 +111,12 @@ class Instance:
                 self._hard_at, self._witness = None, None
             return before
         tempo = self.tempo if self.confirmed else self.tempo._replace(latched=False)
-        self.life = step(self.life, outcome.truth, scene.now, wall, tempo)
+        truth = outcome.truth
+        if truth is False and scene.now < self._doubted_until:
+            truth = None
+        self.life = step(self.life, truth, scene.now, wall, tempo)
         if outcome.truth:
-            self.shown = outcome.sights
+            self.shown, self.told = outcome.sights, None
             self._weigh(scene, outcome)
         elif outcome.truth is False:
             self._hard_at, self._witness = None, None
@@ -109,6 +137,8 @@ class Instance:
         """Begin anew."""
         self.life, self.shown, self.contradicted = None, (), ()
         self.confirmed = self.escalated = False
+        self.word = self.told = None
+        self._doubted_until = 0.0
         self._hard_at, self._witness = None, None
 
     def _weigh(self, scene: Scene, outcome: Outcome) -> None:
@@ -153,6 +183,8 @@ class Instance:
         times = [self.outcome.again, due(self.life, self.tempo)]
         if self.life and self.life.state is State.RESOLVED:
             times.append(now)  # told once
+        if now < self._doubted_until:
+            times.append(self._doubted_until)
         if self.outcome.truth:
             if self.outcome.hard and not self.confirmed:
                 times.append(now)  # until the second read

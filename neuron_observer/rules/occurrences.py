@@ -50,6 +50,12 @@ class Occurrences:
                 news.add((name, here))
         return news
 
+    def settle(self, device: int) -> None:
+        """What happened to a device so far counts for nothing any more."""
+        for by_place in self._found.values():
+            for place in [at for at in by_place if at.device == device]:
+                del by_place[place]
+
     def _called(self, event: Event) -> set[str]:
         names = {event.kind, str(event.fields.get("finding", event.kind))}
         return {name for name in names if name in self._names}

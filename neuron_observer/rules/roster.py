@@ -13,9 +13,9 @@ from neuron_observer.rules.occurrences import truncated
 from neuron_observer.rules.places import places_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from neuron_observer.model import Device, Place
+    from neuron_observer.model import Device, Finding, Place
     from neuron_observer.rules.cover import Cover
     from neuron_observer.rules.predicates import Shared
     from neuron_observer.rules.rule import Rule
@@ -39,6 +39,8 @@ class Roster:
         self._shared: Shared = {}
         self._one_shot = one_shot
         self._kept = dict(memory.findings)  # of an earlier run, not yet met
+        self._keys = memory.keys  # which chip was where, until its serial number tells
+        self._guessed: set[int] = set()  # indexes of which only that is known
         self._resolved = {mark: list(times) for mark, times in memory.resolved.items()}
         self._listeners = _by_event(rules)
         self._of_rule: dict[str, list[Instance]] = {rule.id: [] for rule in rules}
@@ -46,6 +48,7 @@ class Roster:
         self.readers: dict[Spot, list[Instance]] = {}
         self.serials: dict[int, str] = {}
         self.left: list[Instance] = []  # of chips that are no longer here
+        self.gone: list[Finding] = []  # the same of an earlier run
         self.dropped: list[Id] = []
 
     def arrange(self, devices: Iterable[Device]) -> list[Instance]:
@@ -64,6 +67,7 @@ class Roster:
         for id_, rule in wanted.items():
             if id_ not in self.instances:
                 self._add(rule, id_[1], placed=True)
+        self._meet()
         self.readers = {}
         for instance in self.instances.values():
             self._bind(instance)
@@ -77,13 +81,19 @@ class Roster:
         """Note who is where; another chip at an index ends what was found of the one before."""
         index, key = device.index, device.key
         before, serial = self._scene.keys.get(index), self.serials.get(index)
-        if before == key or (serial is not None and device.serial is None):
+        if before is None and index in self._keys:
+            before = self._remember(device)
+        if device.serial is None and (serial is not None or index in self._guessed):
             return
-        self._scene.keys[index] = key
+        guessed = index in self._guessed
+        self._guessed.discard(index)
         if device.serial is not None:
             self.serials[index] = device.serial
+        if before == key:
+            return
+        self._scene.keys[index] = key
         here = [id_ for id_ in self.instances if id_[1].device == index]
-        if serial is not None:  # another chip
+        if serial is not None or guessed:  # another chip
             for id_ in here:
                 self._leave(self.instances[id_])
                 self._drop(id_)
@@ -92,6 +102,34 @@ class Roster:
             for id_ in here:
                 self._restore(self.instances[id_])
 
+    def _remember(self, device: Device) -> str | None:
+        """Until its serial number is read a device is taken for the one that was there before."""
+        known = self._keys[device.index]
+        if known == device.key:
+            return None
+        if device.serial is None:
+            self._scene.keys[device.index] = known
+            self._guessed.add(device.index)
+            return known
+        # it had no serial number then; another one is another chip
+        return known if known.endswith(f"/{device.index}") else None
+
+    def _meet(self) -> None:
+        """Findings of an earlier run at places that only an event told, and of chips that left."""
+        keys = self._scene.keys
+        indexes = {key: index for index, key in keys.items()}
+        rules = {rule.id: rule for rules in self._listeners.values() for rule in rules}
+        certain = bool(keys) and keys.keys() == self.serials.keys()
+        for mark in list(self._kept):
+            if mark.key and mark.key not in indexes:
+                if certain:
+                    told = self._kept.pop(mark).told
+                    self.gone += [told] if told else []
+            elif mark.rule in rules:
+                place = mark.place._replace(device=indexes.get(mark.key))
+                if (mark.rule, place) not in self.instances:
+                    self._add(rules[mark.rule], place, placed=False)
+
     def _leave(self, instance: Instance) -> None:
         if instance.life is not None and instance.life.state is not State.PENDING:
             instance.life = instance.life._replace(state=State.RESOLVED)
@@ -99,13 +137,14 @@ class Roster:
 
     def _rename(self, before: str, key: str) -> None:
         scene = self._scene
-        scene.counters = {
-            (key if k == before else k, m, p): v for (k, m, p), v in scene.counters.items()
+        for name in ("counters", "stored"):
+            found = getattr(scene, name).items()
+            setattr(scene, name, {(key if k == before else k, m, p): v for (k, m, p), v in found})
+        scene.baselines = {
+            (key if k == before else k, m): v for (k, m), v in scene.baselines.items()
         }
-        self._resolved = {
-            mark._replace(key=key) if mark.key == before else mark: times
-            for mark, times in self._resolved.items()
-        }
+        self._resolved = {_named(mark, before, key): at for mark, at in self._resolved.items()}
+        self._kept = {_named(mark, before, key): one for mark, one in self._kept.items()}
 
     def _add(self, rule: Rule, place: Place, *, placed: bool) -> Instance:
         instance = Instance(rule, place, self._shared, placed=placed, one_shot=self._one_shot)
@@ -119,7 +158,7 @@ class Roster:
         if instance.life is None:
             kept = self._kept.pop(self.mark(instance), None)
             if kept is not None:
-                instance.restore(kept, self._scene.now)
+                instance.restore(kept, self._scene.now, self._scene.wall)
 
     def _drop(self, id_: Id) -> None:
         instance = self.instances.pop(id_)
@@ -147,6 +186,10 @@ class Roster:
             self._bind(instance)
         return instance
 
+    def renew(self, instance: Instance) -> None:
+        """Have an instance begin anew."""
+        instance.renew(self._scene.view, self._shared)
+
     def mark(self, instance: Instance) -> Mark:
         """What an instance's finding is kept as."""
         place = instance.place
@@ -167,12 +210,14 @@ class Roster:
             since = wall - again.within
             instance.escalated = any(at >= since for at in self._resolved.get(mark, ()))
 
-    def memory(self) -> Memory:
-        """What a later run must know."""
+    def memory(self, told: Mapping[Id, Finding]) -> Memory:
+        """What a later run must know, with the findings as they are told."""
         scene = self._scene
         standing = {
-            self.mark(one): Kept(one.life, one.confirmed, one.escalated)
-            for one in self.instances.values()
+            self.mark(one): Kept(
+                one.life, one.confirmed, one.escalated, self._until(one), one.word, told.get(id_)
+            )
+            for id_, one in self.instances.items()
             if one.life is not None and one.life.state is not State.RESOLVED
         }
         return Memory(
@@ -180,7 +225,18 @@ class Roster:
             dict(scene.counters),
             {**self._kept, **standing},
             {mark: tuple(times) for mark, times in self._resolved.items()},
+            settled=dict(scene.settled),
+            keys={**self._keys, **scene.keys},
         )
+
+    def _until(self, instance: Instance) -> float | None:
+        """Until when (wall clock) what it was told counts at least."""
+        again = instance.outcome.again if instance.outcome.truth else None
+        return None if again is None else self._scene.view.wall_of(again)
+
+
+def _named(mark: Mark, before: str, key: str) -> Mark:
+    return mark._replace(key=key) if mark.key == before else mark
 
 
 def _by_event(rules: Iterable[Rule]) -> dict[str, list[Rule]]:

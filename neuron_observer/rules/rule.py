@@ -298,6 +298,23 @@ def events(rule: Rule) -> frozenset[str]:
     return frozenset(names - {""})
 
 
+def longest(rule: Rule) -> float:
+    """Seconds for which the growth of a counter may speak for the rule; 0 if none does."""
+    found = [leaf.within for leaf in asserted(rule.when) if isinstance(leaf, Increased)]
+    found += [leaf.window for leaf in asserted(rule.when) if isinstance(leaf, RateAbove)]
+    return max(found, default=0.0)
+
+
+def lasting(rule: Rule) -> float:
+    """Seconds that a reading must stay as it is before the rule is true."""
+    found = [
+        leaf.lasting
+        for leaf in asserted(rule.when)
+        if isinstance(leaf, (Stuck, AbsentFor, CollectorFails))
+    ]
+    return max(found, default=0.0)
+
+
 def metrics_of(leaf: Leaf) -> tuple[str, ...]:
     """The metrics that a predicate reads, the one that it is about first."""
     return tuple(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from neuron_observer.model import Place, Scalar, Value
+    from neuron_observer.rules.memory import Word
     from neuron_observer.rules.occurrences import Occurrences
     from neuron_observer.rules.peers import Crowds
     from neuron_observer.rules.view import Seen, View
@@ -34,10 +35,12 @@ class Scene:
         self.crowds = crowds
         self.history: History | None = None
         self.now = 0.0  # monotonic
+        self.wall = 0.0  # the same instant on the wall clock
         self.unwatched = 0.0  # seconds in which nobody read, since the beginning
         self.baselines: dict[tuple[str, str], int] = {}  # (device key, metric) → count
         self.stored: Mapping[tuple[str, str, Place], int] = {}  # counters of an earlier run
         self.counters: dict[tuple[str, str, Place], int] = {}  # as read last, of chips by key
+        self.settled: dict[str, Word] = {}  # devices that were declared healthy, by key
         self.before_watched: dict[tuple[str, Place], Sight] = {}  # edges, not 0 at first sight
         self.keys: dict[int, str] = {}  # of devices, by index
 

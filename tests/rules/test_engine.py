@@ -305,7 +305,13 @@ def test_set_healthy_is_a_baseline() -> None:
     engine = Engine([OF_SRAM])
     only(engine, 2, 2)
     engine.set_healthy(0)
-    assert only(engine, 2, first=20.0) is None
+    ended = only(engine, 2, first=20.0)
+    assert ended is not None
+    assert (ended.state, ended.message) == (
+        State.RESOLVED,
+        "device 0: 2; settled: the device was declared healthy",
+    )
+    assert only(engine, 2, first=30.0) is None
     found = only(engine, 3, first=30.0)
     assert found is not None
     assert found.evidence[0].previous == 2

@@ -231,6 +231,14 @@ class Engine:
         self._folded = None
         return True
 
+    def unsuppress(self, rule_id: str, device: int | None) -> bool:
+        """Have a rule's findings count again; False if they did."""
+        before = self.hush.suppressions
+        key = None if device is None else self.scene.keys.get(device, "")
+        self.hush.lift(rule_id, key)
+        self._folded = None
+        return len(self.hush.suppressions) < len(before)
+
     def set_healthy(self, device: int, word: Word | None = None) -> None:
         """Take a device's counts as they are for its baseline, and its findings for settled."""
         scene = self.scene

@@ -89,7 +89,7 @@ class Keeper:
 
     def _said(self) -> list[tuple[Act, Future[Done], str]]:
         """Carry out what people asked for since the last frame."""
-        said = []
+        said: list[tuple[Act, Future[Done], str]] = []
         while True:
             try:
                 act, future = self._queue.get_nowait()
@@ -105,7 +105,7 @@ class Keeper:
     def _collect(self, frame: Frame) -> None:
         shown = []
         for one in frame.findings:
-            shown.append(one[:1] + (one.entity, one.state, one.severity, one.confidence))
+            shown.append((one.id, one.entity, one.state, one.severity, one.confidence))
             if one.state is State.RESOLVED:
                 self._ended.append(_ended(one, self._judge.keys, frame.snapshot.at))
         self._events += frame.snapshot.events

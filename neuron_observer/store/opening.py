@@ -1,4 +1,4 @@
-"""Opening what an earlier run left; what cannot be used is set aside, told, and never overwritten."""
+"""Opening what an earlier run left; what cannot be used is set aside and told, never lost."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from neuron_observer.store import rows
 from neuron_observer.store.rows import NOWHERE
@@ -98,7 +98,7 @@ class Past:
             for columns in self._ask(query, [since or 0.0, min(most, MOST)])
         ]
 
-    def _ask(self, query: str, values: Sequence[object]) -> Iterator[Sequence[object]]:
+    def _ask(self, query: str, values: Sequence[object]) -> Iterator[Sequence[Any]]:
         if not self._path.exists():
             return
         uri = f"{self._path.absolute().as_uri()}?mode=ro"

@@ -108,18 +108,25 @@ class Writer:
     def flush(self) -> None:
         """Write what waits, if there is any and the disk may be tried."""
         with self._writing:
-            with self._lock:
-                change, self._waiting = self._waiting, None
-                answers, self._answers = self._answers, []
+            change, answers = self._taken()
             if change is None:
                 return
             kept = self._tried(change, hurry=bool(answers))
             if not kept:
-                with self._lock:
-                    newer = self._waiting
-                    self._waiting = self._joined(change, newer) if newer else change
+                self._give_back(change)
             for future, text in answers:
                 future.set_result(Done(text, kept, "" if kept else self._problem))
+
+    def _taken(self) -> tuple[Change | None, list[tuple[Future[Done], str]]]:
+        with self._lock:
+            change, self._waiting = self._waiting, None
+            answers, self._answers = self._answers, []
+        return change, answers
+
+    def _give_back(self, change: Change) -> None:
+        with self._lock:
+            newer = self._waiting
+            self._waiting = change if newer is None else self._joined(change, newer)
 
     def _tried(self, change: Change, *, hurry: bool) -> bool:
         if self._final or (self._clock.monotonic() < self._retry_at and not hurry):

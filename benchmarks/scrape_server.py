@@ -30,9 +30,9 @@ from neuron_observer.sources.hostfs import DirectoryFs
 from tests.exporters.feeds import OneFrame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from neuron_observer.exporters.message import Request
+    from neuron_observer.exporters.message import Handler, Request
     from neuron_observer.model import Batch, Cell
 
 LISTING = TREES / "trn2.48xlarge-2.30.2-busy.tsv.gz"
@@ -114,7 +114,7 @@ def serve_loop(folder: Path) -> None:
     )
     loop = Loop(reader, schedule={"fast": 0.1, "normal": 0.1, "slow": 10.0})
     with listen(Address("127.0.0.1", 0)) as listener:
-        daemon = Daemon(loop, listener, clock, detail="full")
+        daemon = Daemon(loop, [listener], clock, detail="full")
         thread = Thread(target=daemon.run)
         thread.start()
         print(bound(listener).port, flush=True)
@@ -155,9 +155,9 @@ def serve_prometheus_client(folder: Path) -> None:
     sys.stdin.read()
 
 
-def _serve(routes: dict[str, Callable[[Request], Response]]) -> None:
+def _serve(routes: dict[str, Handler]) -> None:
     with listen(Address("127.0.0.1", 0)) as listener:
-        server = Server(listener, routes)
+        server = Server([listener], routes)
         server.start()
         print(bound(listener).port, flush=True)
         sys.stdin.read()

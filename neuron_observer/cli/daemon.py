@@ -74,7 +74,7 @@ def command(  # noqa: PLR0913 - one an option
         )
         loop = Loop(reader, judge=judge, explain=judge.explain)
         daemon = Daemon(
-            loop, listener, reader.clock, detail=detail, job_labels=job_labels, say=_say
+            loop, [listener], reader.clock, detail=detail, job_labels=job_labels, say=_say
         )
         with stopped_by_signals(daemon):
             _say(f"{__version__}: http://{bound(listener)}/metrics, host {reader.host.root}")

@@ -20,11 +20,12 @@ from neuron_observer.exporters.scrape import metrics_handler
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from neuron_observer.catalogue.spec import Detail
     from neuron_observer.clock import Clock
-    from neuron_observer.exporters.http import Handler
+    from neuron_observer.exporters.message import Handler
+    from neuron_observer.exporters.routes import Route
     from neuron_observer.feed import Feed
     from neuron_observer.model import Frame
 
@@ -62,12 +63,12 @@ class Looping(Protocol):
 
 
 class Daemon:
-    """One loop and its listener, from `run` to `stop`."""
+    """One loop and its listeners, from `run` to `stop`."""
 
     def __init__(
         self,
         loop: Looping,
-        listener: socket.socket,
+        listeners: Sequence[socket.socket],
         clock: Clock,
         *,
         detail: Detail = "core",
@@ -81,11 +82,11 @@ class Daemon:
         loop.subscribe(self.page.note)
         self._ended: SimpleQueue[str] = SimpleQueue()  # a signal handler may put to it
         self._thread = Thread(target=self._loop, name="loop", daemon=True)
-        routes: dict[str, Handler] = {
+        routes: dict[str, Handler | Route] = {
             "/metrics": metrics_handler(self.page),
             **Answers(loop.feed, clock).routes(),
         }
-        self._server = Server(listener, routes, limits=limits, report=say)
+        self._server = Server(listeners, routes, limits=limits, report=say)
 
     def run(self) -> None:
         """Serve until `stop`; `HostError` if the loop ends by itself: then a restart is due."""

@@ -11,8 +11,7 @@ from neuron_observer.exporters.message import Response, plain
 
 if TYPE_CHECKING:
     from neuron_observer.clock import Clock
-    from neuron_observer.exporters.http import Handler
-    from neuron_observer.exporters.message import Request
+    from neuron_observer.exporters.message import Handler, Request
     from neuron_observer.feed import Feed
 
 PERIOD = 1.0  # seconds; of the lane that most readings are in

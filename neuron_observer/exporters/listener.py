@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from neuron_observer.errors import UsageError
 
-_BACKLOG = 128
+_BACKLOG = 1024  # a burst of clients; the system may allow fewer
 _FORM = "--listen takes HOST:PORT, for example 127.0.0.1:9744, [::1]:9744 or 0.0.0.0:9744."
 
 

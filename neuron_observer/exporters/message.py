@@ -2,33 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 END = b"\r\n\r\n"
 _REASONS = {
     200: "OK",
+    202: "Accepted",
     400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
     408: "Request Timeout",
+    409: "Conflict",
+    411: "Length Required",
+    413: "Content Too Large",
+    422: "Unprocessable Content",
     431: "Request Header Fields Too Large",
     500: "Internal Server Error",
     503: "Service Unavailable",
     505: "HTTP Version Not Supported",
 }
-_TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz")
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
+_ONCE = ("host", "content-length", "transfer-encoding", "authorization")
+
+
+class Peer(NamedTuple):
+    """Who is at the other end of a unix socket, as the kernel says (unix(7), SO_PEERCRED)."""
+
+    uid: int
+    gid: int
+    pid: int
 
 
 class Request(NamedTuple):
-    """What was asked for; names of headers in lower case, repeated ones joined by commas."""
+    """What was asked for; names of headers in lower case, repeated ones joined by commas.
+
+    `peer` is None for who comes by TCP: then nothing is known about him.
+    """
 
     method: str
     path: str
     query: str
     headers: Mapping[str, str]
+    body: bytes = b""
+    peer: Peer | None = None
 
 
 class Response(NamedTuple):
@@ -38,6 +63,25 @@ class Response(NamedTuple):
     status: int = 200
     content_type: str = "text/plain; charset=utf-8"
     headers: tuple[tuple[str, str], ...] = ()
+
+
+Send: TypeAlias = Callable[[bytes], None]
+
+
+class Stream(NamedTuple):
+    """An answer without end.
+
+    The server calls `open` with a function that sends: it may be called from any thread, never
+    blocks, does nothing once the client is gone, and drops a client that leaves too much untaken.
+    What `open` returns is called once, when the client is gone, from a thread of the server.
+    """
+
+    open: Callable[[Send], Callable[[], None]]
+    content_type: str = "text/event-stream; charset=utf-8"
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+Handler: TypeAlias = Callable[[Request], Response | Stream]
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error of ours
@@ -60,6 +104,8 @@ def parse(head: bytes) -> Request:
     if len(words) != 3 or not words[2].startswith("HTTP/"):
         raise Refused(400, "this is no HTTP request")
     method, target, version = words
+    if not _TOKEN.fullmatch(method):
+        raise Refused(400, "the method is no word")
     if version not in ("HTTP/1.1", "HTTP/1.0"):
         raise Refused(505, "HTTP/1.1 or HTTP/1.0, please")
     if not target.startswith("/") or not target.isascii() or not target.isprintable():
@@ -78,34 +124,44 @@ def _headers(lines: list[str]) -> dict[str, str]:
     for line in lines:
         name, colon, value = line.partition(":")
         name = name.lower()
-        if not colon or not name or not _TOKEN.issuperset(name) or "\0" in value:
+        if not colon or not _TOKEN.fullmatch(name) or _CONTROL.search(value):
             raise Refused(400, "a header is malformed")
+        if name in found and name in _ONCE:
+            raise Refused(400, f"the header {name} stands twice")
         text = value.strip(" \t")
         found[name] = f"{found[name]}, {text}" if name in found else text
     return found
 
 
-def _has_body(request: Request) -> bool:
-    length = request.headers.get("content-length", "0")
-    return length != "0" or "transfer-encoding" in request.headers
+def length(request: Request) -> int:
+    """Bytes of the body that follows; `Refused` if that cannot be known."""
+    if "transfer-encoding" in request.headers:
+        raise Refused(411, "a body comes with its Content-Length, not in chunks")
+    text = request.headers.get("content-length", "0")
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise Refused(400, "the Content-Length is no number")
+    return int(text)
 
 
 def keeps(request: Request) -> bool:
-    """Whether another request may follow; not after a body, which nobody reads."""
+    """Whether another request may follow."""
     words = request.headers.get("connection", "keep-alive").lower().split(",")
-    return "close" not in {word.strip() for word in words} and not _has_body(request)
+    return "close" not in {word.strip() for word in words}
 
 
-def written(response: Response, *, keep: bool, with_body: bool = True) -> bytes:
-    """An answer as bytes."""
-    reason = _REASONS.get(response.status, "")
-    lines = [
-        f"HTTP/1.1 {response.status} {reason}",
-        f"Content-Type: {response.content_type}",
-        f"Content-Length: {len(response.body)}",
-        "Cache-Control: no-store",
-        "X-Content-Type-Options: nosniff",
-        f"Connection: {'keep-alive' if keep else 'close'}",
-        *(f"{name}: {value}" for name, value in response.headers),
-    ]
-    return "\r\n".join(lines).encode("latin-1") + END + (response.body if with_body else b"")
+def head(answer: Response | Stream, *, keep: bool, more: Iterable[tuple[str, str]] = ()) -> bytes:
+    """The head of an answer; that of a stream ends with its connection."""
+    status, length = 200, ""
+    if isinstance(answer, Stream):
+        keep = False
+    else:
+        status, length = answer.status, f"Content-Length: {len(answer.body)}\r\n"
+    named = dict([*_ALWAYS, *more, *answer.headers])
+    if any(_CONTROL.search(f"{name}{value}") for name, value in named.items()):
+        raise ValueError("a header of an answer has control characters")
+    rest = "".join(f"{name}: {value}\r\n" for name, value in named.items())
+    return (
+        f"HTTP/1.1 {status} {_REASONS.get(status, '')}\r\n"
+        f"Content-Type: {answer.content_type}\r\n{length}"
+        f"Connection: {'keep-alive' if keep else 'close'}\r\n{rest}\r\n"
+    ).encode("latin-1", "replace")

@@ -11,9 +11,8 @@ from neuron_observer.exporters.exposition import Format
 from neuron_observer.exporters.message import Response
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from neuron_observer.exporters.http import Handler
     from neuron_observer.exporters.message import Request
     from neuron_observer.exporters.page import Page
 
@@ -29,7 +28,7 @@ class _Offer(NamedTuple):
     quality: float
 
 
-def metrics_handler(page: Page) -> Handler:
+def metrics_handler(page: Page) -> Callable[[Request], Response]:
     """Answers a scrape from the last frame."""
 
     def handle(request: Request) -> Response:

@@ -90,7 +90,7 @@ def still() -> Iterator[tuple[Address, StillLoop, ManualClock]]:
     """A daemon over a loop that stands still."""
     clock, loop = ManualClock(monotonic=50.0), StillLoop()
     listener = listen(Address("127.0.0.1", 0))
-    with running(Daemon(loop, listener, clock)):
+    with running(Daemon(loop, [listener], clock)):
         yield bound(listener), loop, clock
     assert loop.closed
 
@@ -145,7 +145,7 @@ def test_a_whole_daemon(tree: Callable[[str], ListingFs]) -> None:
     loop = Loop(reader)
     seen = threading.Event()
     listener = listen(Address("127.0.0.1", 0))
-    with running(Daemon(loop, listener, clock, detail="full")):
+    with running(Daemon(loop, [listener], clock, detail="full")):
         loop.subscribe(lambda _: seen.set())
         assert seen.wait(10)
         page = get(bound(listener), "/metrics")[1]
@@ -172,7 +172,7 @@ def test_a_loop_that_ends_ends_the_daemon() -> None:
     """Nobody serves the page of a loop that is no more; the exit code asks for a restart."""
     loop = StillLoop(ends_by_itself=True)
     with pytest.raises(HostError, match="the loop ended by itself"):
-        Daemon(loop, listen(Address("127.0.0.1", 0)), ManualClock()).run()
+        Daemon(loop, [listen(Address("127.0.0.1", 0))], ManualClock()).run()
     assert loop.closed
 
 
@@ -180,7 +180,7 @@ def test_a_loop_that_breaks_is_told() -> None:
     """The reason is the last that is said."""
     loop = StillLoop(breaks=True)
     with pytest.raises(HostError, match="the loop broke: RuntimeError: out of order"):
-        Daemon(loop, listen(Address("127.0.0.1", 0)), ManualClock()).run()
+        Daemon(loop, [listen(Address("127.0.0.1", 0))], ManualClock()).run()
     assert loop.closed
 
 
@@ -189,7 +189,7 @@ def test_signals_stop(number: signal.Signals) -> None:
     """Both end `run`; afterwards they do what they did before."""
     before = signal.getsignal(number)
     listener = listen(Address("127.0.0.1", 0))
-    daemon = Daemon(StillLoop(), listener, ManualClock())
+    daemon = Daemon(StillLoop(), [listener], ManualClock())
     with stopped_by_signals(daemon):
         signal.raise_signal(number)
         daemon.run()
@@ -200,5 +200,5 @@ def test_the_page_hears_of_every_frame() -> None:
     """The loop calls the page, so that a collector's last run is known between scrapes."""
     loop = StillLoop()
     with listen(Address("127.0.0.1", 0)) as listener:
-        daemon = Daemon(loop, listener, ManualClock())
+        daemon = Daemon(loop, [listener], ManualClock())
         assert loop.noted == [daemon.page.note]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from contextlib import contextmanager
@@ -11,10 +12,15 @@ import pytest
 
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.listener import Address, bound, listen
-from neuron_observer.exporters.message import Request, Response, plain
+from neuron_observer.exporters.message import Peer, Request, Response, Stream, plain
+from neuron_observer.exporters.routes import Route
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from neuron_observer.exporters.message import Send
+    from neuron_observer.exporters.routes import Routes
 
 GET = b"GET /hello HTTP/1.1\r\nHost: h\r\n\r\n"
 LAST = b"GET /hello HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
@@ -38,16 +44,28 @@ def large(_: Request) -> Response:
     return Response(b"x" * 30_000_000)
 
 
-ROUTES = {"/hello": hello, "/broken": broken, "/large": large}
+def echo(request: Request) -> Response:
+    """What was sent."""
+    return Response(request.body)
+
+
+ROUTES: Routes = {
+    "/hello": hello,
+    "/broken": broken,
+    "/large": large,
+    "/echo": Route(echo, ("POST",)),
+}
 
 
 @contextmanager
-def served(limits: Limits | None = None, said: list[str] | None = None) -> Iterator[Address]:
+def served(
+    limits: Limits | None = None, said: list[str] | None = None, routes: Routes = ROUTES
+) -> Iterator[Address]:
     """A server for as long as the test needs it."""
     listener = listen(Address("127.0.0.1", 0))
     address = bound(listener)
     told: list[str] = [] if said is None else said
-    server = Server(listener, ROUTES, limits=limits, report=told.append)
+    server = Server([listener], routes, limits=limits, report=told.append)
     server.start()
     try:
         yield address
@@ -94,7 +112,8 @@ def test_answers() -> None:
         (LAST.replace(b"/hello", b"/nix"), 404, b"nothing at /nix"),
         (LAST.replace(b"GET", b"POST"), 405, b"Allow: GET, HEAD"),
         (LAST.replace(b"GET", b"DELETE"), 405, b"Allow: GET, HEAD"),
-        (b"POST /hello HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello", 405, b"Allow"),
+        (b"POST /nix HTTP/1.1\r\nHost: h\r\nContent-Length: 70000\r\n\r\n", 413, b"65536"),
+        (b"POST /nix HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: x\r\n\r\n", 411, b"Length"),
         (b"\x16\x03\x01\x00\xff\r\n\r\n", 400, b"no HTTP request"),
         (b"GET /hello HTTP/1.1\r\n\r\n", 400, b"Host"),
         (b"GET /hello HTTP/3\r\n\r\n", 505, b"HTTP/1.1"),
@@ -189,7 +208,7 @@ def test_closing_ends_everything() -> None:
     before = threading.active_count()
     listener = listen(Address("127.0.0.1", 0))
     address = bound(listener)
-    server = Server(listener, ROUTES)
+    server = Server([listener], ROUTES)
     server.start()
     with client(address) as idle:
         idle.sendall(GET)
@@ -199,3 +218,80 @@ def test_closing_ends_everything() -> None:
     assert threading.active_count() == before
     with listen(address) as again:
         assert bound(again) == address
+
+
+def test_a_body_is_read_before_the_next_request() -> None:
+    """Also one that no handler wants."""
+    body = b"GET /hello?evil HTTP/1.1\r\nHost: h\r\n\r\n"
+    post = b"POST /%s HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n"
+    with served() as address, client(address) as sock:
+        for path in (b"echo", b"hello", b"nix"):
+            sock.sendall(post % (path, len(body)) + body)
+        sock.sendall(LAST)
+        got = rest(sock)
+    assert [line.split()[1] for line in got.splitlines() if line.startswith(b"HTTP/")] == [
+        b"200",
+        b"405",
+        b"404",
+        b"200",
+    ]
+    assert got.count(b"evil") == 1  # echoed
+
+
+def test_a_stream() -> None:
+    """What is sent from any thread arrives at once; its end is told once the client is gone."""
+    sends: list[Send] = []
+    gone = threading.Event()
+
+    def begin(send: Send) -> Callable[[], None]:
+        send(b"first\n")
+        sends.append(send)
+        return gone.set
+
+    with served(routes={"/stream": lambda _: Stream(begin)}) as address:
+        with client(address) as sock:
+            sock.sendall(GET.replace(b"/hello", b"/stream"))
+            got = b""
+            while not got.endswith(b"first\n"):
+                got += sock.recv(65536)
+            assert b"\r\nContent-Type: text/event-stream; charset=utf-8\r\n" in got
+            sends[0](b"second\n")
+            assert sock.recv(65536) == b"second\n"
+            assert not gone.is_set()
+        assert gone.wait(5)
+        sends[0](b"nobody hears it")
+
+
+def test_a_client_that_takes_no_stream_is_dropped() -> None:
+    """However much is sent to it, nobody waits."""
+    gone = threading.Event()
+
+    def begin(send: Send) -> Callable[[], None]:
+        for _ in range(1000):
+            send(b"x" * 65536)
+        return gone.set
+
+    with served(QUICK, routes={"/stream": lambda _: Stream(begin)}) as address:
+        with client(address) as sock:
+            sock.sendall(GET.replace(b"/hello", b"/stream"))
+            assert gone.wait(5)
+        assert asked(address, b"GET /nix HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 404 ")
+
+
+def test_a_unix_socket_tells_who_asks(tmp_path: Path) -> None:
+    """The kernel says it, not the client; by TCP nothing is known."""
+    path = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        server = Server([listener], {"/who": lambda request: plain(200, str(request.peer))})
+        server.start()
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.settimeout(5)
+            sock.connect(str(path))
+            sock.sendall(LAST.replace(b"/hello", b"/who"))
+            peer = Peer(os.geteuid(), os.getegid(), os.getpid())
+            assert rest(sock).decode().endswith(f"\r\n\r\n{peer}\n")
+        server.close()
+    with served(routes={"/who": lambda request: plain(200, str(request.peer))}) as address:
+        assert asked(address, LAST.replace(b"/hello", b"/who")).endswith(b"\r\n\r\nNone\n")

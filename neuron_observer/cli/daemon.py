@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from neuron_observer import __version__
-from neuron_observer.cli.hosts import make_judge, open_reader
+from neuron_observer.cli.hosts import make_judge, open_host, open_reader
 from neuron_observer.cli.options import host_options, kubelet_option, rules_option
+from neuron_observer.clock import SystemClock
 from neuron_observer.daemon import Daemon
 from neuron_observer.daemon.signals import stopped_by_signals
 from neuron_observer.exporters.listener import bound, listen, parse_address
 from neuron_observer.exporters.series import DETAILS
 from neuron_observer.loop import Loop
+from neuron_observer.store import open_store
 
 if TYPE_CHECKING:
     from neuron_observer.catalogue.spec import Detail
@@ -42,6 +44,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also a series a device and job (neuron_job_info); it ends with the job.",
 )
+@click.option(
+    "--state",
+    metavar="DIR",
+    help="Where findings, baselines and events outlive this process; else in memory only.",
+)
 @kubelet_option
 @host_options
 @rules_option
@@ -50,6 +57,7 @@ def command(  # noqa: PLR0913 - one an option
     address: str,
     detail: Detail,
     job_labels: bool,
+    state: str | None,
     kubelet: bool,
     host_root: str,
     config_file: str | None,
@@ -63,19 +71,32 @@ def command(  # noqa: PLR0913 - one an option
     """
     listener = listen(parse_address(address))
     with listener:
-        judge = make_judge(config_file, extra, one_shot=False)
+        host = open_host(host_root)
+        store = open_store(state, host, SystemClock())
+        judge = make_judge(config_file, extra, one_shot=False, memory=store.load())
         reader = open_reader(
             host_root,
             config_file,
             all_devices=all_devices,
             lasting=True,
             kernel_log=True,
+            kernel_cursor=store.cursor,
+            host=host,
             kubelet=kubelet,
         )
         loop = Loop(reader, judge=judge, explain=judge.explain)
+        keeper = store.keep(judge, tell=loop.tell, cursor=lambda: reader.kernel_cursor)
         daemon = Daemon(
-            loop, [listener], reader.clock, detail=detail, job_labels=job_labels, say=_say
+            loop,
+            [listener],
+            reader.clock,
+            detail=detail,
+            job_labels=job_labels,
+            keeper=keeper,
+            say=_say,
         )
+        if store.problem:
+            _say(f"what is found is kept in memory only: {store.problem}")
         with stopped_by_signals(daemon):
             _say(f"{__version__}: http://{bound(listener)}/metrics, host {reader.host.root}")
             daemon.run()

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from neuron_observer.checks.judging import Judge
     from neuron_observer.cli.options import Simulated
     from neuron_observer.clock import Clock
+    from neuron_observer.collectors.kmsg import Cursor
     from neuron_observer.live import MonitorFeed
+    from neuron_observer.rules.memory import Memory
     from neuron_observer.sources.hostfs import HostFs
 
 ONE_SHOT_DEADLINE = 10.0  # seconds; nobody waits a minute to hear that a device does not answer
@@ -91,6 +93,7 @@ def open_reader(  # noqa: PLR0913 - one an option
     thorough: bool = True,
     only: Collection[str] | None = None,
     kernel_log: bool = False,
+    kernel_cursor: Cursor | None = None,
     monitor: MonitorFeed | None = None,
     whole: bool = False,
     lasting: bool = False,
@@ -119,6 +122,7 @@ def open_reader(  # noqa: PLR0913 - one an option
         firmware_period=0.0 if one_shot else PERIOD,
         kubelet=kubelet,
         kernel_log=kernel_log,
+        kernel_cursor=kernel_cursor,
         monitor=monitor,
     )
     if config_file is not None:
@@ -134,14 +138,22 @@ def open_reader(  # noqa: PLR0913 - one an option
 
 
 def make_judge(
-    config_file: str | None = None, extra: Sequence[str] = (), *, one_shot: bool = True
+    config_file: str | None = None,
+    extra: Sequence[str] = (),
+    *,
+    one_shot: bool = True,
+    memory: Memory | None = None,
 ) -> Judge:
-    """The judge by the shipped rules and a user's own ones; `one_shot`: of two reads."""
+    """The judge by the shipped rules and a user's own ones; `one_shot`: of two reads.
+
+    `memory` is what an earlier run left.
+    """
     from neuron_observer.checks.judging import judge_by, load_rules  # noqa: PLC0415 - costs yaml
     from neuron_observer.config import load  # noqa: PLC0415 - the same
 
     trusted = load(config_file).trust_untested_driver
-    return judge_by(load_rules(extra), one_shot=one_shot, trust_untested_driver=trusted)
+    rules = load_rules(extra)
+    return judge_by(rules, one_shot=one_shot, trust_untested_driver=trusted, memory=memory)
 
 
 def enough_descriptors() -> bool:

@@ -62,10 +62,26 @@ class Looping(Protocol):
         ...
 
 
+class Keeping(Protocol):
+    """Who remembers what frames bring."""
+
+    def note(self, frame: Frame) -> None:
+        """Take a frame in, in the loop's thread."""
+        ...
+
+    def start(self) -> None:
+        """Write from now on."""
+        ...
+
+    def close(self, *, last: bool) -> None:
+        """Write the last, unless the loop's thread still runs."""
+        ...
+
+
 class Daemon:
     """One loop and its listeners, from `run` to `stop`."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a daemon
         self,
         loop: Looping,
         listeners: Sequence[socket.socket],
@@ -74,12 +90,16 @@ class Daemon:
         detail: Detail = "core",
         job_labels: bool = False,
         limits: Limits | None = None,
+        keeper: Keeping | None = None,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.loop = loop
         self.clock = clock
         self.page = Page(loop.feed, clock, detail=detail, job_labels=job_labels)
         loop.subscribe(self.page.note)
+        self._keeper = keeper
+        if keeper is not None:
+            loop.subscribe(keeper.note)
         self._ended: SimpleQueue[str] = SimpleQueue()  # a signal handler may put to it
         self._thread = Thread(target=self._loop, name="loop", daemon=True)
         routes: dict[str, Handler | Route] = {
@@ -93,6 +113,8 @@ class Daemon:
         before = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH)
         self._server.start()
+        if self._keeper is not None:
+            self._keeper.start()
         self._thread.start()
         try:
             failure = self._end()
@@ -101,6 +123,8 @@ class Daemon:
             self.loop.stop()
             self._server.close()
             self._thread.join(_LAST_WAIT)
+            if self._keeper is not None:
+                self._keeper.close(last=not self._thread.is_alive())
             if not self._thread.is_alive():  # else what it reads with is still in use
                 self.loop.close()
         if failure:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from neuron_observer.clock import Clock
+    from neuron_observer.collectors.kmsg import Cursor
     from neuron_observer.model import Batch, Cell, Device
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.workers import Workers
@@ -146,6 +147,12 @@ class HostReader:
     def kept(self) -> int:
         """Descriptors held between reads."""
         return self._sysfs.kept + (self.machine.kept if self.machine else 0)
+
+    @property
+    def kernel_cursor(self) -> Cursor | None:
+        """How far the kernel log was read; None where it is not."""
+        kernel = self.live.kernel if self.live else None
+        return kernel.cursor if kernel else self.options.kernel_cursor
 
     @property
     def temperatures(self) -> int:

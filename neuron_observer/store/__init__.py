@@ -10,13 +10,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from neuron_observer.store.database import Change
 from neuron_observer.store.files import Directory
 from neuron_observer.store.keeper import Keeper
 from neuron_observer.store.opening import Opened, open_state
 from neuron_observer.store.origin import origin_of
 from neuron_observer.store.queries import Past
 from neuron_observer.store.retention import Retention
+from neuron_observer.store.transaction import Change
 from neuron_observer.store.writer import Writer
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from neuron_observer.model import State
 from neuron_observer.rules.lifecycle import Life
 from neuron_observer.rules.memory import Kept
 from neuron_observer.store import acts as people
-from neuron_observer.store.database import Change, Ended
 from neuron_observer.store.rows import mark_of
+from neuron_observer.store.transaction import Change, Ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from neuron_observer.clock import Clock
-    from neuron_observer.store.database import Change, Database
+    from neuron_observer.store.database import Database
     from neuron_observer.store.files import Directory
     from neuron_observer.store.opening import Opened
+    from neuron_observer.store.transaction import Change
 
 MOST_WAITING = 5000  # events, and findings that are over, that wait in memory
 MOST_AT_ONCE = 1000  # events of one write: the latest; a flood must not fill the disk

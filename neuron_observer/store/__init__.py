@@ -70,8 +70,8 @@ class Store:
         if database is not None:
             at, origin = self._clock.wall(), origin_of(self._host)
             change = Change(memory, origin, at, self.cursor, synchronous=True)
-            database.write(self._opened.stored, change)
-            self._opened = self._opened._replace(stored=memory)
+            stored = database.write(self._opened.stored, change)
+            self._opened = self._opened._replace(stored=stored)
 
     def keep(
         self,

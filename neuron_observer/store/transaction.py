@@ -53,21 +53,22 @@ class Change(NamedTuple):
     synchronous: bool = False
 
 
-def write(connection: sqlite3.Connection, before: Memory, change: Change) -> None:
-    """Turn what holds `before` into what holds the change; `sqlite3.Error`."""
+def write(connection: sqlite3.Connection, before: Memory, change: Change) -> Memory:
+    """Turn what holds `before` into what holds the change; what it holds then. `sqlite3.Error`."""
     mode = "FULL" if change.synchronous else "NORMAL"
     connection.execute(f"PRAGMA synchronous = {mode}")
     connection.execute("BEGIN IMMEDIATE")
     try:
-        _write(connection, before, change)
+        written = _write(connection, before, change)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+    return written
 
 
-def _write(connection: sqlite3.Connection, before: Memory, change: Change) -> None:
+def _write(connection: sqlite3.Connection, before: Memory, change: Change) -> Memory:
     now = change.memory
     _write_facts(connection, change)
     spot = "key, metric, core, label"
@@ -77,7 +78,7 @@ def _write(connection: sqlite3.Connection, before: Memory, change: Change) -> No
     )
     _replace(connection, "settled", "key", (before.settled, now.settled), _only, _word)
     _replace(connection, "suppressions", "rule, key", (_said(before), _said(now)), tuple, tuple)
-    _write_findings(connection, before.findings, change)
+    findings = _write_findings(connection, before.findings, change)
     _write_episodes(connection, before.resolved, now.resolved)
     boot = change.origin.boot
     connection.executemany(
@@ -90,6 +91,7 @@ def _write(connection: sqlite3.Connection, before: Memory, change: Change) -> No
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (one.columns(now.keys) for one in change.acts),
     )
+    return now._replace(findings=findings)
 
 
 def _write_facts(connection: sqlite3.Connection, change: Change) -> None:
@@ -147,17 +149,22 @@ def _suppression(of: Suppression) -> tuple[object, ...]:
 
 def _write_findings(
     connection: sqlite3.Connection, before: Mapping[Mark, Kept], change: Change
-) -> None:
+) -> dict[Mark, Kept]:
+    """What stands in the table then: what changes all the time waits for a whole write."""
     now = change.memory.findings
     over = {(one.mark, one.kept.life.first_seen) for one in change.ended}
     for mark, kept in before.items():
         begun = kept.life.first_seen
         if (mark not in now or now[mark].life.first_seen != begun) and (mark, begun) not in over:
             _end(connection, mark, kept, change.at)
-    new = [
-        (*rows.mark_columns(mark), kept.life.first_seen, *rows.kept_columns(kept), None)
+    fresh = {
+        mark: kept
         for mark, kept in now.items()
         if mark not in before or _differs(before[mark], kept, whole=change.whole)
+    }
+    new = [
+        (*rows.mark_columns(mark), kept.life.first_seen, *rows.kept_columns(kept), None)
+        for mark, kept in fresh.items()
     ]
     new += [
         (*rows.mark_columns(mark), kept.life.first_seen, *rows.kept_columns(kept), at)
@@ -165,6 +172,7 @@ def _write_findings(
     ]
     marks = ", ".join("?" * 14)
     connection.executemany(f"INSERT OR REPLACE INTO findings VALUES ({marks})", new)
+    return {mark: fresh.get(mark) or before[mark] for mark in now}
 
 
 def _differs(before: Kept, now: Kept, *, whole: bool) -> bool:

@@ -156,8 +156,8 @@ class Writer:
     def _write(self, change: Change) -> None:
         database = self._database or self._reopened()
         self._bound_log(database)
-        database.write(self._saved, change)
-        self._saved, self._written_at = change.memory, change.at
+        self._saved = database.write(self._saved, change)
+        self._written_at = change.at
         if self._problem:
             self._problem = ""
             self._say("store_writable", "the state can be written again")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from neuron_observer.rules.engine import Engine
     from neuron_observer.rules.memory import Kept, Mark, Memory, Word
 
+IDS = frozenset({"device-held", "cores-missing"})
 _Whose: TypeAlias = "tuple[str, Entity]"
 
 
@@ -21,9 +22,8 @@ class Beside:
 
     def __init__(self, engine: Engine, memory: Memory | None) -> None:
         self._engine = engine
-        known = {rule.id for rule in engine.rules}
         kept = memory.findings.items() if memory else ()
-        earlier = [one for mark, one in kept if mark.rule not in known and one.told]
+        earlier = [one for mark, one in kept if mark.rule in IDS and one.told]
         self._stands: dict[_Whose, Finding] = {
             _whose(one.told): one.told for one in earlier if one.told
         }

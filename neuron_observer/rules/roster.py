@@ -38,7 +38,9 @@ class Roster:
         self._cover = cover
         self._shared: Shared = {}
         self._one_shot = one_shot
-        self._kept = dict(memory.findings)  # of an earlier run, not yet met
+        known = {rule.id for rule in rules}
+        # of an earlier run, not yet met
+        self._kept = {mark: one for mark, one in memory.findings.items() if mark.rule in known}
         self._keys = memory.keys  # which chip was where, until its serial number tells
         self._guessed: set[int] = set()  # indexes of which only that is known
         self._resolved = {mark: list(times) for mark, times in memory.resolved.items()}

@@ -11,6 +11,7 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from neuron_observer.model import State
 from neuron_observer.store import rows
 from neuron_observer.store.rows import NOWHERE
 
@@ -83,7 +84,10 @@ class Past:
             " AND ended >= ? ORDER BY ended DESC LIMIT ?"
         )
         asked = [since or 0.0, MOST if device is not None else min(most, MOST)]
-        found = [(ended, rows.finding_of(told)) for ended, told in self._ask(query, asked)]
+        found = [
+            (ended, rows.finding_of(told)._replace(state=State.RESOLVED))
+            for ended, told in self._ask(query, asked)
+        ]
         mine = [one for one in found if device in (None, one[1].entity.device)]
         return mine[:most]
 

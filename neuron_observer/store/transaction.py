@@ -17,7 +17,7 @@ from neuron_observer.store import rows
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from neuron_observer.collectors.kmsg import Cursor
     from neuron_observer.model import Event, Place
@@ -152,7 +152,8 @@ def _write_findings(
 ) -> dict[Mark, Kept]:
     """What stands in the table then: what changes all the time waits for a whole write."""
     now = change.memory.findings
-    over = {(one.mark, one.kept.life.first_seen) for one in change.ended}
+    ended = _known(change.ended, before)
+    over = {(one.mark, one.kept.life.first_seen) for one in ended}
     for mark, kept in before.items():
         begun = kept.life.first_seen
         if (mark not in now or now[mark].life.first_seen != begun) and (mark, begun) not in over:
@@ -168,11 +169,26 @@ def _write_findings(
     ]
     new += [
         (*rows.mark_columns(mark), kept.life.first_seen, *rows.kept_columns(kept), at)
-        for mark, at, kept in change.ended
+        for mark, at, kept in ended
     ]
     marks = ", ".join("?" * 14)
     connection.executemany(f"INSERT OR REPLACE INTO findings VALUES ({marks})", new)
     return {mark: fresh.get(mark) or before[mark] for mark in now}
+
+
+def _known(ended: Sequence[Ended], before: Mapping[Mark, Kept]) -> list[Ended]:
+    """Those that ended, under the marks by which they are in the table."""
+    if not ended:
+        return []
+    marks = {_whose(kept): mark for mark, kept in before.items()}
+    return [one._replace(mark=marks.get(_whose(one.kept), one.mark)) for one in ended]
+
+
+def _whose(kept: Kept) -> object:
+    told = kept.told
+    if told is None:
+        return None
+    return told.id, told.entity._replace(serial=None), kept.life.first_seen
 
 
 def _differs(before: Kept, now: Kept, *, whole: bool) -> bool:

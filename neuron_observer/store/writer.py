@@ -10,6 +10,7 @@ from neuron_observer.errors import ObserverError
 from neuron_observer.model import NODE, Event
 from neuron_observer.rules.memory import Memory
 from neuron_observer.store.acts import Done
+from neuron_observer.store.database import PATIENCE
 from neuron_observer.store.opening import is_passing, open_or_set_aside
 from neuron_observer.store.retention import LOG_MOST, Retention, prune, used
 
@@ -157,7 +158,7 @@ class Writer:
         database = self._database or self._reopened()
         self._bound_log(database)
         self._saved = database.write(self._saved, change)
-        self._written_at = change.at
+        self._written_at, self._retry_at = change.at, float("-inf")
         if self._problem:
             self._problem = ""
             self._say("store_writable", "the state can be written again")
@@ -188,7 +189,9 @@ class Writer:
         directory = self._directory
         if directory is None or directory.log_bytes() <= LOG_MOST:
             return
+        database.connection.execute("PRAGMA busy_timeout = 0")
         busy, *_ = database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        database.connection.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
         if busy:
             raise ObserverError("a program that reads the state holds it; its log is full")
 

@@ -33,20 +33,33 @@ lives = st.builds(
 )
 memories = st.builds(
     Memory,
-    st.dictionaries(st.tuples(keys, st.sampled_from(["m", "n"])), st.integers(0, 2**60), max_size=4),
+    st.dictionaries(
+        st.tuples(keys, st.sampled_from(["m", "n"])), st.integers(0, 2**60), max_size=4
+    ),
     st.dictionaries(st.tuples(keys, st.just("m"), spots), st.integers(0, 2**60), max_size=4),
     st.dictionaries(
-        marks, st.builds(Kept, lives, st.booleans(), word=st.none() | words, told=st.none()), max_size=4
+        marks,
+        st.builds(Kept, lives, st.booleans(), word=st.none() | words, told=st.none()),
+        max_size=4,
     ),
-    st.dictionaries(marks, st.sets(walls, min_size=1, max_size=4).map(sorted).map(tuple), max_size=4),
+    st.dictionaries(
+        marks, st.sets(walls, min_size=1, max_size=4).map(sorted).map(tuple), max_size=4
+    ),
     st.lists(
-        st.builds(Suppression, st.just("one"), keys.map(lambda key: key or None), walls,
-                  st.sampled_from(Verdict), words),
-        unique_by=lambda one: one.key, max_size=4,
+        st.builds(
+            Suppression,
+            st.just("one"),
+            keys.map(lambda key: key or None),
+            walls,
+            st.sampled_from(Verdict),
+            words,
+        ),
+        unique_by=lambda one: one.key,
+        max_size=4,
     ).map(lambda those: tuple(sorted(those, key=lambda one: one.key or ""))),
     st.dictionaries(keys, words, max_size=4),
     st.dictionaries(st.integers(0, 3), keys, max_size=4),
-)  # fmt: skip
+)
 
 
 def written(database: Database, states: list[Memory]) -> None:

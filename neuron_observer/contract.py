@@ -190,7 +190,7 @@ def _device(of: Device, readings: dict[Place, dict[str, Any]]) -> dict[str, Any]
     }
 
 
-def _event(of: Event) -> dict[str, Any]:
+def event(of: Event) -> dict[str, Any]:
     """What happened; of a line of the kernel log `fields` tell its meaning and who printed it."""
     return {
         "kind": of.kind,
@@ -236,7 +236,7 @@ def snapshot_document(frame: Frame, *, sources: bool = False) -> dict[str, Any]:
         ],
         "jobs": [job(one) for one in snapshot.jobs],
         "job_scan": _scan(snapshot.job_scan),
-        "events": [_event(event) for event in snapshot.events],
+        "events": [event(one) for one in snapshot.events],
         "runs": [
             {"collector": run.collector, "ok": run.ok, "seconds": run.seconds, "error": run.error}
             for run in snapshot.runs

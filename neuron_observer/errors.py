@@ -4,6 +4,7 @@
     ├── UsageError           the call itself is wrong                         64
     ├── ConfigError          a configuration, rule or pattern file is wrong    64
     ├── InputError           a file that the user handed over cannot be read   66
+    ├── DaemonError          no daemon answers as it should                     3
     └── HostError            this host cannot be read at all                   2
 
 A device that fails is never an exception: it is a `Missing` reading.
@@ -64,6 +65,16 @@ class InputError(ObserverError):
     """A file that the user handed over cannot be read or understood."""
 
     exit_code = ExitCode.NO_INPUT
+
+
+class DaemonError(ObserverError):
+    """No daemon answers as it should; `absent`: there is none where it was looked for."""
+
+    exit_code = ExitCode.UNKNOWN
+
+    def __init__(self, message: str, *, remedy: str = "", absent: bool = False) -> None:
+        super().__init__(message, remedy=remedy)
+        self.absent = absent
 
 
 class HostError(ObserverError):

@@ -41,6 +41,7 @@ FLOORS = {
     "triage": 4,
     "doctor": 4,
     "checks": 4,
+    "client": 4,
     "runbooks": 4,
     "fleet": 4,
     "exporters": 4,
@@ -63,6 +64,7 @@ THIRD_PARTY = {
 }
 # parts that may write files, each inside its own directory or where its user says
 WRITERS = {"recording", "runbooks", "store", "sim"}
+WRITING_MODULES = {"daemon/sockets.py"}  # the file of its own socket
 # a feed gives frames, a report is about a reader and a loop ticks one (types only);
 # a reader reads lines on request; a check looks at a host, a timeline is played to the real reader
 SAME_FLOOR = {
@@ -168,7 +170,7 @@ def _name(call: ast.Call) -> str:
 @pytest.mark.parametrize("path", _modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_nothing_opens_for_writing(path: Path) -> None:
     """Outside the parts that write their own files, no call opens, renames or removes a file."""
-    if _part(path) in WRITERS:
+    if _part(path) in WRITERS or str(path.relative_to(PACKAGE)) in WRITING_MODULES:
         return
     forbidden = {"write_text", "write_bytes", "unlink", "rename", "replace_file", "mkdir", "rmdir"}
     for call in _calls(path):

@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     from neuron_observer.checks.verdict import Checked
 
 
-def document(checked: Checked, code: int) -> dict[str, Any]:
+def document(checked: Checked, code: int, source: str = "direct") -> dict[str, Any]:
     """The findings document; `exit_code` is the one that the command ends with.
 
+    `source`: `direct`, or `daemon` where its last frame is judged.
     What is in shadow stands last, is marked so, and has no part in the verdict.
     """
     found = (*checked.findings, *checked.shadow)
@@ -32,4 +33,5 @@ def document(checked: Checked, code: int) -> dict[str, Any]:
         ],
         "inventory": [item._asdict() for item in checked.inventory],
         "seconds": round(checked.seconds, 3),
+        "source": source,
     }

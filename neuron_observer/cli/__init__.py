@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "daemon": ("neuron_observer.cli.daemon", "Read all the time and serve Prometheus."),
     "devices": ("neuron_observer.cli.devices", "The devices at a glance."),
     "doctor": ("neuron_observer.cli.doctor", "Say what cannot be read here, why, and the remedy."),
+    "events": ("neuron_observer.cli.events", "What happened to this host; or as it happens."),
     "explain": ("neuron_observer.cli.explain", "What a finding means, and what to do about it."),
     "findings": ("neuron_observer.cli.findings", "What is wrong with this host now."),
     "job": ("neuron_observer.cli.job", "`job report`: what a job had of its machine."),
@@ -32,6 +33,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "triage": ("neuron_observer.cli.triage", "Say what a log means and what to do about it."),
 }
 
+QUICK = ("check", "status", "findings")  # a daemon may answer them; see cli/quick.py
+
 
 def main() -> None:
     """The console script. `--version` alone does not wait for the command line's library."""
@@ -39,6 +42,12 @@ def main() -> None:
         with suppress(OSError):  # closed, full or nobody there: nothing more to say
             os.write(1, f"neuron-observer {__version__}\n".encode())
         return
+    if sys.argv[1:2] and sys.argv[1] in QUICK:
+        from neuron_observer.cli.quick import answer  # noqa: PLC0415 - see there
+
+        code = answer(sys.argv[1:])
+        if code is not None:
+            sys.exit(code)
     from neuron_observer.cli.group import run  # noqa: PLC0415 - see above
 
     run()

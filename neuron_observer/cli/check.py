@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
-
 import click
 
-from neuron_observer.checks import scope as scopes
-from neuron_observer.cli.hosts import make_judge
-from neuron_observer.cli.judged import look_and_check, open_look, say
-from neuron_observer.cli.options import host_options, rules_option
-
-if TYPE_CHECKING:
-    from neuron_observer.checks.verdict import Checked
+from neuron_observer.cli import asking
+from neuron_observer.cli.options import (
+    connect_options,
+    direct_option,
+    host_options,
+    rules_option,
+)
 
 NPD_DEADLINE = 3.0  # seconds; Node Problem Detector ends a plugin after 5
 
 
 @click.command()
+@connect_options
+@direct_option
 @host_options
 @rules_option
 @click.option(
@@ -65,43 +64,39 @@ def command(  # noqa: PLR0913 - one an option
     core_size: int | None,
     deadline: float | None,
 ) -> int:
-    """Judge this host by two reads 300 ms apart.
+    """Judge this host by two reads 300 ms apart, or by what this machine's daemon knows.
 
-    Rules that need a longer look are listed as not covered; `findings --watch` and the daemon
-    decide them. stdout is the answer, stderr is narration.
+    The daemon is asked where it has a fresh frame of this host, unless --direct or an option that
+    says how to read it is given; rules that need a longer look are decided by it only, and else
+    listed as not covered. stdout is the answer, stderr is narration.
     """
     if devices and cores:
         raise click.UsageError("--devices and --cores: give one of them")
-    wanted = _wanted(devices, cores)
-    deadline = deadline or (NPD_DEADLINE if form == "npd" else None)
-    reader = open_look(host_root, config_file, all_devices=all_devices, deadline=deadline)
-    make = partial(make_judge, config_file, extra)
-    checked = look_and_check(reader, make, wanted, core_size)
-    return _answer(checked, form, fail_on)
+    size = str(core_size) if core_size and cores else None
+    query = {"fail_on": fail_on, "devices": devices, "cores": cores, "core_size": size}
+    code = asking.judged(form, query, host_root)
+    if code is not None:
+        return code
+    from neuron_observer.cli.judged import look_and_say  # noqa: PLC0415 - costs what a look costs
+
+    return look_and_say(
+        host_root,
+        config_file,
+        extra,
+        form,
+        all_devices=all_devices,
+        as_json=form == "json",
+        fail_on=fail_on,
+        wanted=_wanted(devices, cores),
+        core_size=core_size,
+        deadline=deadline or (NPD_DEADLINE if form == "npd" else None),
+    )
 
 
 def _wanted(devices: str | None, cores: str | None) -> tuple[str, tuple[int, ...]] | None:
     """What is asked for, read before the host is: a wrong list costs nothing."""
+    from neuron_observer.checks import scope as scopes  # noqa: PLC0415 - with the look
+
     if devices is not None:
         return "devices", scopes.listed(devices, "--devices")
     return None if cores is None else ("cores", scopes.listed(cores, "--cores"))
-
-
-def _answer(checked: Checked, form: str, fail_on: str | None) -> int:
-    from neuron_observer.checks import plugins  # noqa: PLC0415 - after the look
-    from neuron_observer.checks.verdict import exit_code  # noqa: PLC0415 - the same
-    from neuron_observer.checks.words import report  # noqa: PLC0415 - the same
-
-    code = exit_code(checked.verdict, fail_on or ("critical" if form == "slurm" else "warning"))
-    if form in ("json", "text"):
-        say(checked, form, code, report)
-    elif form == "nagios":
-        click.echo(plugins.nagios(checked))
-    elif form == "npd":
-        click.echo(plugins.npd(checked))
-        return plugins.npd_code(code)
-    else:
-        code = plugins.slurm_code(code)
-        if code or checked.verdict.value != "healthy":  # HealthCheckProgram must be silent
-            click.echo(plugins.slurm(checked), err=not code)
-    return code

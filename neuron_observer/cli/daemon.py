@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +13,9 @@ from neuron_observer.cli.hosts import make_judge, open_host, open_reader
 from neuron_observer.cli.options import host_options, kubelet_option, rules_option
 from neuron_observer.clock import SystemClock
 from neuron_observer.daemon import Daemon
+from neuron_observer.daemon.answers import Answers
 from neuron_observer.daemon.signals import stopped_by_signals
+from neuron_observer.daemon.sockets import listen_unix
 from neuron_observer.exporters.listener import bound, listen, parse_address
 from neuron_observer.exporters.series import DETAILS
 from neuron_observer.loop import Loop
@@ -30,7 +32,14 @@ if TYPE_CHECKING:
     default="127.0.0.1:9744",
     show_default=True,
     metavar="HOST:PORT",
-    help="Where to serve /metrics, /healthz and /readyz.",
+    help="Where to serve /metrics, /healthz, /readyz and /api.",
+)
+@click.option(
+    "--socket",
+    "path",
+    default="",
+    metavar="PATH",
+    help="Also serve on this unix socket, where the command line asks first.",
 )
 @click.option(
     "--detail",
@@ -55,6 +64,7 @@ if TYPE_CHECKING:
 def command(  # noqa: PLR0913 - one an option
     *,
     address: str,
+    path: str,
     detail: Detail,
     job_labels: bool,
     state: str | None,
@@ -69,8 +79,11 @@ def command(  # noqa: PLR0913 - one an option
     Nobody but this machine can ask unless --listen names another address; there is no password.
     Says on standard error where it listens, and then nothing unless something is wrong.
     """
-    listener = listen(parse_address(address))
-    with listener:
+    with ExitStack() as open_sockets:
+        listener = open_sockets.enter_context(listen(parse_address(address)))
+        listeners = [listener]
+        if path:
+            listeners.append(open_sockets.enter_context(listen_unix(path)))
         host = open_host(host_root)
         store = open_store(state, host, SystemClock())
         judge = make_judge(config_file, extra, one_shot=False, memory=store.load())
@@ -86,14 +99,23 @@ def command(  # noqa: PLR0913 - one an option
         )
         loop = Loop(reader, judge=judge, explain=judge.explain)
         keeper = store.keep(judge, tell=loop.tell, cursor=lambda: reader.kernel_cursor)
+        answers = Answers(
+            loop.feed,
+            reader.clock,
+            period=lambda: loop.schedule.periods["normal"],
+            topology=lambda: reader.topology,
+            past=store.past,
+            submit=keeper.submit,
+        )
         daemon = Daemon(
             loop,
-            [listener],
+            listeners,
             reader.clock,
             detail=detail,
             job_labels=job_labels,
             keeper=keeper,
             say=_say,
+            answers=answers,
         )
         if store.problem:
             _say(f"what is found is kept in memory only: {store.problem}")

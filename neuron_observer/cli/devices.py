@@ -9,10 +9,11 @@ import click
 
 from neuron_observer.catalogue import METRICS
 from neuron_observer.catalogue.chips import GIB
+from neuron_observer.cli.asking import named
 from neuron_observer.cli.hosts import make_judge, open_reader
-from neuron_observer.cli.options import host_options
+from neuron_observer.cli.options import connect_options, host_options
 from neuron_observer.collectors.identity import missing_indexes
-from neuron_observer.model import Frame, Missing, Place, Why
+from neuron_observer.model import NODE, Frame, Missing, Place, Why
 from neuron_observer.oneshot import NOT_JUDGED, read_once
 from neuron_observer.readings import ABSENT, find
 from neuron_observer.text import Footnotes, cell_text, printable, table
@@ -20,8 +21,9 @@ from neuron_observer.text import Footnotes, cell_text, printable, table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from neuron_observer.client import Client
     from neuron_observer.collectors.topology import Topology
-    from neuron_observer.model import Batch, Cell, Device, Snapshot
+    from neuron_observer.model import Batch, Cell, Device, Driver, Snapshot
     from neuron_observer.observer import HostReader
 
 HEADS = ("DEV", "CHIP", "SERIAL", "NC", "HBM GiB", "UTIL", "POWER", "UE", "REP", "CE", "FIRMWARE")
@@ -63,6 +65,7 @@ _READ = frozenset(
 
 
 @click.command()
+@connect_options
 @host_options
 @click.option("--health", is_flag=True, help="Judge each device too, as `check` does.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
@@ -74,6 +77,10 @@ def command(
     Utilisation is that of 300 ms. What is missing is a dash whose letter is explained below. The
     verdict on each device costs a second look and the rules: --health, or `check`.
     """
+    client = named()
+    if client is not None:
+        _by_daemon(client, form, judged=health)
+        return
     reader = open_reader(
         host_root,
         config_file,
@@ -94,6 +101,30 @@ def command(
     click.echo(headline(topology))
     for line in (*_table(frame, judged=health), *remarks(topology)):
         click.echo(line)
+
+
+def _by_daemon(client: Client, form: str, *, judged: bool) -> None:
+    """The same table from a daemon's frame; what is wrong with the inventory stands below."""
+    document = client.get("devices")
+    if form == "json":
+        import json  # noqa: PLC0415 - only for JSON
+
+        click.echo(json.dumps(document, indent=1))
+        return
+    from neuron_observer.client.frames import frame  # noqa: PLC0415 - only for a daemon's
+    from neuron_observer.clock import SystemClock  # noqa: PLC0415 - the same
+
+    whole = frame(client.get("snapshot"), SystemClock().monotonic())
+    snapshot = whole.snapshot
+    expected = find(snapshot.batches, "node.devices_expected", NODE)
+    of = expected[0].cells[expected[1]] if expected else None
+    kind, driver = snapshot.instance_type, snapshot.driver
+    click.echo(_head(kind, driver, len(snapshot.devices), of if isinstance(of, int) else None))
+    for line in _table(whole, judged=judged):
+        click.echo(line)
+    for item in document["inventory"]:
+        if item["right"] is False:
+            click.echo(printable(f"WRONG: {item['topic']}: {item['text']}"))
 
 
 def _look(reader: HostReader, config_file: str | None, *, judged: bool) -> Frame:
@@ -184,14 +215,16 @@ def _firmware(batches: list[Batch], place: Place, notes: Footnotes) -> str:
 
 def headline(topology: Topology) -> str:
     """Instance type, driver and how many devices of how many."""
-    driver = topology.driver
+    kind, shown = topology.instance_type, len(topology.devices)
+    return _head(kind, topology.driver, shown, topology.expected)
+
+
+def _head(kind: str | None, driver: Driver, shown: int, expected: int | None) -> str:
     known = f"driver {driver.version or 'of unknown version'} {driver.state}"
     if driver.state == "absent":
         known = "driver not loaded"
-    count = str(len(topology.devices))
-    if topology.expected is not None:
-        count += f" of {topology.expected}"
-    return f"{topology.instance_type or 'instance type unknown'} · {known} · {count} devices"
+    count = str(shown) if expected is None else f"{shown} of {expected}"
+    return printable(f"{kind or 'instance type unknown'} · {known} · {count} devices")
 
 
 def remarks(topology: Topology) -> list[str]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from neuron_observer.cli.hosts import make_judge, open_reader
-from neuron_observer.cli.judged import look_and_check, open_look, say
-from neuron_observer.cli.options import host_options, rules_option
+from neuron_observer.cli import asking
+from neuron_observer.cli.options import (
+    connect_options,
+    direct_option,
+    host_options,
+    rules_option,
+)
 from neuron_observer.errors import UsageError
 from neuron_observer.text import printable, seconds_text
 
@@ -25,6 +28,8 @@ SHORTEST = 15.0  # seconds; registers are read each 10, and hardware is certain 
 
 
 @click.command()
+@connect_options
+@direct_option
 @host_options
 @rules_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
@@ -45,36 +50,34 @@ def command(
 ) -> int:
     """Show the findings of this host now: what, where, how sure, what to do.
 
-    With --watch each change is told on stderr as it comes. The exit code is that of `check`.
+    From this machine's daemon where it has a fresh frame, else by two reads 300 ms apart. With
+    --watch each change is told on stderr as it comes. The exit code is that of `check`.
     """
+    as_json = form == "json"
     if seconds is None:
-        reader = open_look(host_root, config_file, all_devices=all_devices)
-        checked = look_and_check(reader, partial(make_judge, config_file, extra))
+        code = asking.judged("json" if as_json else "findings", {}, host_root)
+        if code is not None:
+            return code
     else:
-        reader = open_reader(
-            host_root,
-            config_file,
-            all_devices=all_devices,
-            thorough=False,
-            kernel_log=True,
-            lasting=True,
+        asking.named()  # which --watch excludes
+    from neuron_observer.cli import judged  # noqa: PLC0415 - costs what a look costs
+
+    if seconds is None:
+        return judged.look_and_say(
+            host_root, config_file, extra, "findings", all_devices=all_devices, as_json=as_json
         )
-        checked = watched(reader, make_judge(config_file, extra, one_shot=False), seconds)
-    from neuron_observer.checks.verdict import exit_code  # noqa: PLC0415 - after the look
+    from neuron_observer.cli.hosts import make_judge, open_reader  # noqa: PLC0415 - the same
 
-    code = exit_code(checked.verdict, "warning")
-    say(checked, form, code, _lines)
-    return code
-
-
-def _lines(checked: Checked) -> list[str]:
-    from neuron_observer.checks import words  # noqa: PLC0415 - only here
-
-    lines = [words.headline(checked), ""]
-    lines += words.findings(checked.findings) or ["no finding"]
-    if checked.shadow:
-        lines += ["", "In shadow (shown, never counted)", *words.findings(checked.shadow)]
-    return lines
+    reader = open_reader(
+        host_root,
+        config_file,
+        all_devices=all_devices,
+        thorough=False,
+        kernel_log=True,
+        lasting=True,
+    )
+    checked = watched(reader, make_judge(config_file, extra, one_shot=False), seconds)
+    return judged.say(checked, "findings", as_json=as_json)
 
 
 def watched(reader: HostReader, judge: Judge, seconds: float) -> Checked:

@@ -75,11 +75,11 @@ def exit_code(arguments: list[str]) -> int:
         click.echo(f"neuron-observer: {error}", err=True)
         return error.exit_code
     except OSError as error:
-        return _no_output(error)
+        return no_output(error)
     return code if isinstance(code, int) else 0
 
 
-def _no_output(error: OSError) -> int:
+def no_output(error: OSError) -> int:
     """Standard output took no more: `| head` is no error of ours, a full disk is one."""
     with suppress(OSError):  # what is still buffered must not be tried again at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from neuron_observer.cli.asking import named
 from neuron_observer.cli.hosts import open_reader, wait_for_report
-from neuron_observer.cli.options import host_options, kubelet_option, monitor_feed, monitor_option
+from neuron_observer.cli.options import (
+    connect_options,
+    host_options,
+    kubelet_option,
+    monitor_feed,
+    monitor_option,
+)
 from neuron_observer.jobs.ownership import ranges
 from neuron_observer.model import Missing, Why
 from neuron_observer.oneshot import read_once
@@ -16,6 +23,7 @@ from neuron_observer.text import DASH, Footnotes, bytes_text, printable, seconds
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from neuron_observer.client import Client
     from neuron_observer.model import Cores, Job, JobScan, Process, Rank, Snapshot
 
 # what ownership of cores rests on: identity and chips of the devices
@@ -30,6 +38,7 @@ _LEGEND = (
 
 
 @click.command()
+@connect_options
 @host_options
 @monitor_option
 @kubelet_option
@@ -48,6 +57,10 @@ def command(
     Two reads 300 ms apart. The device of a process is certain; its cores are said with their
     source. Job ids of a scheduler are taken from the folder that DCGM_HPC_JOB_MAPPING_DIR names.
     """
+    client = named()
+    if client is not None:
+        _by_daemon(client, form)
+        return
     reader = open_reader(
         host_root,
         config_file,
@@ -68,6 +81,19 @@ def command(
         click.echo(json.dumps(jobs_document(snapshot), indent=1))
     else:
         click.echo("\n".join(lines(snapshot)))
+
+
+def _by_daemon(client: Client, form: str) -> None:
+    if form == "json":
+        import json  # noqa: PLC0415 - only for JSON
+
+        click.echo(json.dumps(client.get("jobs"), indent=1))
+        return
+    from neuron_observer.client.frames import frame  # noqa: PLC0415 - only for a daemon's
+    from neuron_observer.clock import SystemClock  # noqa: PLC0415 - the same
+
+    snapshot = frame(client.get("snapshot"), SystemClock().monotonic()).snapshot
+    click.echo("\n".join(lines(snapshot)))
 
 
 def lines(snapshot: Snapshot) -> Iterator[str]:

@@ -69,6 +69,11 @@ def _remember(context: click.Context, parameter: click.Parameter, value: str | N
         context.meta[f"neuron_observer.{parameter.name}"] = value
 
 
+def _remember_flag(context: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
+    if value:
+        context.meta[f"neuron_observer.{parameter.name}"] = "yes"
+
+
 def simulation_asked() -> Simulated | None:
     """What the running command was asked to simulate; None: it reads a real host."""
     context = click.get_current_context(silent=True)
@@ -114,6 +119,40 @@ def host_options(function: Function) -> Function:
     ):
         function = option(function)
     return function
+
+
+def connect_options(function: Function) -> Function:
+    """`--connect` and `--ca-file`: kept in the context, where `cli.asking` finds them."""
+    for option in (
+        click.option(
+            "--ca-file",
+            metavar="FILE",
+            expose_value=False,
+            callback=_remember,
+            help="Who vouches for the certificate of an https URL (PEM).",
+        ),
+        click.option(
+            "--connect",
+            metavar="URL",
+            expose_value=False,
+            callback=_remember,
+            help="Ask a daemon instead: http://HOST:PORT, https://HOST:PORT, unix:///PATH. User and"
+            " password come from ~/.netrc.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def direct_option(function: Function) -> Function:
+    """`--direct`, of verbs that ask this machine's daemon where there is one."""
+    return click.option(
+        "--direct",
+        is_flag=True,
+        expose_value=False,
+        callback=_remember_flag,
+        help="Read this host here and now, also where a daemon could answer.",
+    )(function)
 
 
 def rules_option(function: Function) -> Function:

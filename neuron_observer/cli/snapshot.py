@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from neuron_observer.catalogue import METRICS
 from neuron_observer.checks.judging import look
+from neuron_observer.cli.asking import named
 from neuron_observer.cli.hosts import make_judge, open_reader, wait_for_report
-from neuron_observer.cli.options import host_options, monitor_feed, monitor_option, rules_option
+from neuron_observer.cli.options import (
+    connect_options,
+    host_options,
+    monitor_feed,
+    monitor_option,
+    rules_option,
+)
+from neuron_observer.client.frames import frame as rebuilt
+from neuron_observer.clock import SystemClock
+from neuron_observer.contract import event as event_document
 from neuron_observer.contract import snapshot_document
 from neuron_observer.model import NODE, Missing, Place
 from neuron_observer.observer import ALL_LANES
@@ -25,6 +35,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@connect_options
 @host_options
 @rules_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
@@ -50,6 +61,12 @@ def command(  # noqa: PLR0913 - one an option
 
     Two reads 300 ms apart, so that rates are known. Exit code 0 also where nothing is there.
     """
+    client = named()
+    if client is not None:
+        document = client.get("snapshot", {"sources": "true" if sources else None})
+        whole = rebuilt(document, SystemClock().monotonic())
+        _print(_without_lines(whole, keep=kernel_log), document, form, sources=sources)
+        return
     lanes = [lane for lane in ALL_LANES if lane != "expensive" or not skip_expensive]
     reader = open_reader(
         host_root,
@@ -64,18 +81,25 @@ def command(  # noqa: PLR0913 - one an option
         frame = look(reader, partial(make_judge, config_file, extra), lanes).frame
     finally:
         reader.close()
+    frame = _without_lines(frame, keep=kernel_log)
+    places = reader.machine.efa.efa_map() if reader.machine else ()
+    more = {"adapters": [place._asdict() for place in places]}
+    _print(frame, snapshot_document(frame, sources=sources) | more, form, sources=sources)
+
+
+def _without_lines(frame: Frame, *, keep: bool) -> Frame:
+    """Lines of the kernel log are told on request."""
     snapshot = frame.snapshot
-    if not kernel_log:
-        events = tuple(event for event in snapshot.events if "printed_by" not in event.fields)
-        snapshot = snapshot._replace(events=events)
-        frame = frame._replace(snapshot=snapshot)
+    events = tuple(event for event in snapshot.events if keep or "printed_by" not in event.fields)
+    return frame._replace(snapshot=snapshot._replace(events=events))
+
+
+def _print(frame: Frame, document: dict[str, Any], form: str, *, sources: bool) -> None:
     if form == "json":
-        document = snapshot_document(frame, sources=sources)
-        places = reader.machine.efa.efa_map() if reader.machine else ()
-        document["adapters"] = [place._asdict() for place in places]
-        click.echo(json.dumps(document, indent=1))
+        told = document | {"events": [event_document(one) for one in frame.snapshot.events]}
+        click.echo(json.dumps(told, indent=1))
     else:
-        click.echo("\n".join([*_judged(frame), *_lines(snapshot, sources=sources)]))
+        click.echo("\n".join([*_judged(frame), *_lines(frame.snapshot, sources=sources)]))
 
 
 def place_text(place: Place) -> str:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import click
 
-from neuron_observer.cli.hosts import make_judge
-from neuron_observer.cli.judged import look_and_check, open_look, say
-from neuron_observer.cli.options import host_options, rules_option
+from neuron_observer.cli import asking
+from neuron_observer.cli.options import (
+    connect_options,
+    direct_option,
+    host_options,
+    rules_option,
+)
 
 
 @click.command()
+@connect_options
+@direct_option
 @host_options
 @rules_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
@@ -25,13 +29,15 @@ def command(
 ) -> int:
     """Show the verdict, why, how many devices are well, and what the verdict rests on.
 
-    Two reads 300 ms apart; the exit code is that of `check`.
+    From this machine's daemon where it has a fresh frame, else by two reads 300 ms apart; the exit
+    code is that of `check`.
     """
-    reader = open_look(host_root, config_file, all_devices=all_devices)
-    checked = look_and_check(reader, partial(make_judge, config_file, extra))
-    from neuron_observer.checks.verdict import exit_code  # noqa: PLC0415 - after the look
-    from neuron_observer.checks.words import status  # noqa: PLC0415 - the same
+    as_json = form == "json"
+    code = asking.judged("json" if as_json else "status", {}, host_root)
+    if code is not None:
+        return code
+    from neuron_observer.cli.judged import look_and_say  # noqa: PLC0415 - costs what a look costs
 
-    code = exit_code(checked.verdict, "warning")
-    say(checked, form, code, status)
-    return code
+    return look_and_say(
+        host_root, config_file, extra, "status", all_devices=all_devices, as_json=as_json
+    )

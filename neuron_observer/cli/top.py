@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from neuron_observer.cli.asking import named
 from neuron_observer.cli.hosts import make_judge, open_reader
-from neuron_observer.cli.options import host_options, simulation_asked
+from neuron_observer.cli.options import connect_options, host_options, simulation_asked
+from neuron_observer.clock import SystemClock
 from neuron_observer.errors import UsageError
 from neuron_observer.oneshot import NOT_JUDGED, StillFeed
 from neuron_observer.tui.signs import ASCII, signs_for
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from neuron_observer.checks.judging import Judge
+    from neuron_observer.client import Client
     from neuron_observer.clock import Clock
     from neuron_observer.feed import Feed
     from neuron_observer.loop import Loop
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@connect_options
 @host_options
 @click.option("--once", is_flag=True, help="Print one frame as text and end.")
 @click.option("--device", type=click.IntRange(0), help="The device whose cores are shown first.")
@@ -52,6 +56,9 @@ def command(
         click.echo("neuron-observer: no terminal here: one frame, as with --once", err=True)
         once = True
     signs = ASCII if only_ascii else signs_for(os.environ, sys.stdout.encoding)
+    client = named()
+    if client is not None:
+        return connected(client, device, width, signs, once=once)
     make_reader = partial(
         open_reader, host_root, config_file, all_devices=all_devices, thorough=False
     )
@@ -66,24 +73,47 @@ def command(
     return watch(make_reader, make, device, signs)
 
 
+def connected(
+    client: Client, device: int | None, width: int | None, signs: Signs, *, once: bool
+) -> int:
+    """The screen over a daemon's frames, or one of them; the first one must come."""
+    from neuron_observer.client.feed import PERIOD, ConnectedFeed  # noqa: PLC0415 - where asked
+
+    clock = SystemClock()
+    feed = ConnectedFeed(client, clock)
+    feed.poll()
+    try:
+        if once:
+            clock.wait(PERIOD)  # a rate needs two
+            feed.look()
+            print_frame(feed, device, width, signs)
+            return 0
+        return run_app(feed, clock, device, signs, feed.start)
+    finally:
+        feed.close()
+
+
 def has_terminal() -> bool:
     """Whether a screen can be drawn and keys be read; Textual draws on standard error."""
     streams = (sys.stdin, sys.stdout, sys.stderr)
     return os.environ.get("TERM", "dumb") != "dumb" and all(s and s.isatty() for s in streams)
 
 
-def print_frame(feed: StillFeed, device: int | None, width: int | None, signs: Signs) -> None:
+def print_frame(feed: Feed, device: int | None, width: int | None, signs: Signs) -> None:
     """One frame as text, as wide as the terminal (or COLUMNS, or 80) and as high as it needs."""
     from neuron_observer.tui.layout import printed  # noqa: PLC0415 - the screen has its own way
     from neuron_observer.tui.view import Cells, View  # noqa: PLC0415 - the same
 
-    last = feed.frame.snapshot
+    frame = feed.latest()
+    if frame is None:  # whoever calls has one
+        return
+    last = frame.snapshot
     present = [one.index for one in last.devices]
     if device is not None and device not in present:
         listed = ", ".join(map(str, present)) or "none"
         raise UsageError(f"--device {device}: no such device here", remedy=f"Here: {listed}.")
     chosen = device if device is not None else min(present, default=None)
-    cells = Cells(feed.frame)
+    cells = Cells(frame)
     view = View(feed, cells, last.monotonic, chosen, signs)
     columns = width or shutil.get_terminal_size((80, 24)).columns
     click.echo("\n".join(printed(view, columns)))

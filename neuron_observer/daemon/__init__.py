@@ -81,7 +81,7 @@ class Keeping(Protocol):
 class Daemon:
     """One loop and its listeners, from `run` to `stop`."""
 
-    def __init__(  # noqa: PLR0913 - the parts of a daemon
+    def __init__(  # noqa: PLR0913 - what a daemon consists of
         self,
         loop: Looping,
         listeners: Sequence[socket.socket],
@@ -92,19 +92,22 @@ class Daemon:
         limits: Limits | None = None,
         keeper: Keeping | None = None,
         say: Callable[[str], None] = lambda _: None,
+        answers: Answers | None = None,
     ) -> None:
         self.loop = loop
         self.clock = clock
         self.page = Page(loop.feed, clock, detail=detail, job_labels=job_labels)
+        answers = answers or Answers(loop.feed, clock)
         loop.subscribe(self.page.note)
         self._keeper = keeper
         if keeper is not None:
             loop.subscribe(keeper.note)
+        loop.subscribe(answers.note)
         self._ended: SimpleQueue[str] = SimpleQueue()  # a signal handler may put to it
         self._thread = Thread(target=self._loop, name="loop", daemon=True)
         routes: dict[str, Handler | Route] = {
             "/metrics": metrics_handler(self.page),
-            **Answers(loop.feed, clock).routes(),
+            **answers.routes(),
         }
         self._server = Server(listeners, routes, limits=limits, report=say)
 

@@ -13,6 +13,7 @@ END = b"\r\n\r\n"
 _REASONS = {
     200: "OK",
     202: "Accepted",
+    304: "Not Modified",
     400: "Bad Request",
     401: "Unauthorized",
     403: "Forbidden",

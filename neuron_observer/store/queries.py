@@ -31,6 +31,14 @@ class Numbered(NamedTuple):
     event: Event
 
 
+class Turn(NamedTuple):
+    """A finding began or ended."""
+
+    at: float  # wall clock
+    change: str
+    finding: Finding
+
+
 class Audited(NamedTuple):
     """An act of a person."""
 
@@ -90,6 +98,24 @@ class Past:
         ]
         mine = [one for one in found if device in (None, one[1].entity.device)]
         return mine[:most]
+
+    def turns(
+        self, since: float | None = None, until: float | None = None, *, most: int = MOST
+    ) -> list[Turn]:
+        """When findings began and ended, the latest ones, oldest first."""
+        first, last = since or 0.0, 9e12 if until is None else until
+        query = (
+            "SELECT {column}, told FROM findings"
+            " WHERE {column} BETWEEN ? AND ? AND told IS NOT NULL AND state != 'pending'"
+            " ORDER BY {column} DESC LIMIT ?"
+        )
+        found = []
+        for column, change in (("first_seen", "begun"), ("ended", "ended")):
+            asked = [first, last, min(most, MOST)]
+            for at, told in self._ask(query.format(column=column), asked):
+                state = State.RESOLVED if change == "ended" else State.FIRING
+                found.append(Turn(at, change, rows.finding_of(told)._replace(state=state)))
+        return sorted(found, key=lambda turn: turn.at)[-most:]
 
     def acts(self, since: float | None = None, *, most: int = MOST) -> list[Audited]:
         """What was said, the latest first."""

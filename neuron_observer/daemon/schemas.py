@@ -1,0 +1,363 @@
+"""JSON schemas of all documents, as the OpenAPI file holds them (JSON Schema 2020-12).
+
+A field may be added within a major schema number, so what is not named here may come too.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, TypeAlias, get_args
+
+from neuron_observer import contract
+from neuron_observer.checks.forms import FORMS
+from neuron_observer.daemon.changes import ID
+from neuron_observer.daemon.documents import DEVICES_SCHEMA, EXPLAIN_SCHEMA, HEALTH_SCHEMA
+from neuron_observer.daemon.timeline import EVENTS_SCHEMA
+from neuron_observer.model import (
+    Action,
+    Confidence,
+    CoreConfidence,
+    CoreSource,
+    EntityKind,
+    EvidenceKind,
+    JobKind,
+    Severity,
+    State,
+    Trust,
+    Verdict,
+    Why,
+)
+
+Schema: TypeAlias = "dict[str, Any]"
+
+TEXT: Schema = {"type": "string"}
+FLAG: Schema = {"type": "boolean"}
+WHOLE: Schema = {"type": "integer"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+NUMBER: Schema = {"type": "number"}
+SECONDS: Schema = {"type": "number", "minimum": 0}
+SCALAR: Schema = {"type": ["number", "string"]}
+INSTANT: Schema = {"type": "string", "format": "date-time"}
+ENTRY_ID: Schema = {"type": "string", "pattern": f"^{ID}$"}
+
+
+def record(optional: Schema | None = None, /, **fields: Schema) -> Schema:
+    """An object: fields that are always there, and those that may be."""
+    return {
+        "type": "object",
+        "properties": {**fields, **(optional or {})},
+        "required": list(fields),
+    }
+
+
+def rows(of: Schema) -> Schema:
+    """An array."""
+    return {"type": "array", "items": of}
+
+
+def by_name(of: Schema) -> Schema:
+    """An object whose names are data."""
+    return {"type": "object", "additionalProperties": of}
+
+
+def words(of: Any) -> Schema:
+    """One of the words of an enum or a Literal."""
+    is_enum = isinstance(of, type) and issubclass(of, Enum)
+    return {"type": "string", "enum": [one.value for one in of] if is_enum else [*get_args(of)]}
+
+
+def or_null(of: Schema) -> Schema:
+    """The same, or null."""
+    if set(of) == {"type"} and isinstance(of["type"], str):
+        return {"type": [of["type"], "null"]}
+    return {"anyOf": [of, {"type": "null"}]}
+
+
+def ref(name: str) -> Schema:
+    """Another component."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def schema(told: str) -> Schema:
+    """The name and major number of a document."""
+    return {"type": "string", "const": told}
+
+
+_DRIVER = record(version=or_null(TEXT), state=TEXT)
+_HEAD = {
+    "at": INSTANT,
+    "host_root": TEXT,
+    "instance_type": or_null(TEXT),
+    "driver": _DRIVER,
+}
+_OPINION = {"verdict": words(Verdict), "reason": TEXT}
+_HEALTH = {
+    **_OPINION,
+    "coverage": ref("Coverage"),
+    "devices": rows(record(index=COUNT, **_OPINION)),
+    "parts": rows(record(entity=ref("Entity"), **_OPINION)),
+}
+_FINDINGS = {
+    "schema": schema(contract.FINDINGS_SCHEMA),
+    "verdict": words(Verdict),
+    "exit_code": {"type": "integer", "enum": [0, 1, 2, 3]},
+    "coverage": ref("Coverage"),
+    "findings": rows(ref("Finding")),
+    "reason": TEXT,
+    "frame": ref("Frame"),
+}
+_DEVICE = {
+    "index": COUNT,
+    "name": or_null(TEXT),
+    "serial": or_null(TEXT),
+    "key": TEXT,
+    "pci": or_null(TEXT),
+    "neighbours": or_null(rows(COUNT)),
+    "readings": ref("Readings"),
+}
+_EVENT = {
+    "kind": TEXT,
+    "at": INSTANT,
+    "message": TEXT,
+    "device": or_null(WHOLE),
+    "core": or_null(WHOLE),
+    "label": TEXT,
+    "fields": by_name(SCALAR),
+}
+_CHANGE = {"id": ENTRY_ID}
+
+COMPONENTS: dict[str, Schema] = {
+    "Frame": {
+        **record(at=INSTANT, age=SECONDS, stale=FLAG, stale_after=SECONDS, id=TEXT),
+        "description": "The frame that an answer is made from. `age` is taken from a clock that"
+        " never jumps; where `stale` is true the answer does not speak of now.",
+    },
+    "Reading": {
+        "oneOf": [
+            record({"source": TEXT}, value=SCALAR, age=SECONDS),
+            record({"source": TEXT}, missing=words(Why), detail=TEXT),
+        ],
+        "description": "A value and its age in the frame, or why there is none; never a zero.",
+    },
+    "Readings": by_name(ref("Reading")),
+    "Entity": record(
+        kind=words(EntityKind),
+        node=or_null(TEXT),
+        device=or_null(WHOLE),
+        core=or_null(WHOLE),
+        serial=or_null(TEXT),
+        port=or_null(TEXT),
+        job=or_null(TEXT),
+        rank=or_null(WHOLE),
+    ),
+    "Evidence": record(
+        kind=words(EvidenceKind),
+        trust=words(Trust),
+        source=TEXT,
+        value=or_null(SCALAR),
+        previous=or_null(SCALAR),
+        at=or_null(INSTANT),
+        line=or_null(WHOLE),
+    )
+    | {"additionalProperties": or_null(SCALAR)},
+    "Finding": record(
+        id=TEXT,
+        entity=ref("Entity"),
+        severity=words(Severity),
+        confidence=words(Confidence),
+        state=words(State),
+        action=words(Action),
+        if_confirmed=or_null(words(Action)),
+        confirm_by=rows(TEXT),
+        blames_hardware=FLAG,
+        message=TEXT,
+        evidence=rows(ref("Evidence")),
+        first_seen=or_null(INSTANT),
+        last_seen=or_null(INSTANT),
+        runbook=TEXT,
+        shadow=FLAG,
+        program=FLAG,
+        impact=or_null(TEXT),
+    ),
+    "Coverage": record(
+        decided=COUNT,
+        required=COUNT,
+        missing=rows(record(id=TEXT, why=TEXT, entity=or_null(ref("Entity")))),
+        not_covered=rows(record(id=TEXT, why=TEXT)),
+    ),
+    "Health": record(**_HEALTH),
+    "Event": record(**_EVENT),
+    "Process": record(
+        pid=COUNT,
+        start=NUMBER,
+        name=TEXT,
+        command=TEXT,
+        devices=rows(COUNT),
+        state=or_null(TEXT),
+        threads=or_null(COUNT),
+        uid=or_null(COUNT),
+        user=or_null(TEXT),
+        age=or_null(NUMBER),
+        cpu=or_null(NUMBER),
+        processors=or_null(NUMBER),
+        waited=or_null(NUMBER),
+        rss=or_null(COUNT),
+        cgroup=or_null(TEXT),
+        container=or_null(TEXT),
+        pod=or_null(record(uid=TEXT, name=or_null(TEXT), namespace=or_null(TEXT))),
+        own_pid=or_null(COUNT),
+        hook=or_null(FLAG),
+        unknown=rows(TEXT),
+    ),
+    "Job": record(
+        id=TEXT,
+        name=TEXT,
+        kind=words(JobKind),
+        why=TEXT,
+        launcher=or_null(TEXT),
+        ranks=rows(
+            record(
+                rank=or_null(WHOLE),
+                local_rank=or_null(WHOLE),
+                cores=record(
+                    numbers=rows(COUNT),
+                    size=or_null(COUNT),
+                    how_many=or_null(COUNT),
+                    source=words(CoreSource),
+                    confidence=words(CoreConfidence),
+                    detail=TEXT,
+                ),
+                process=ref("Process"),
+            )
+        ),
+        devices=rows(COUNT),
+        world_size=or_null(WHOLE),
+        run_id=or_null(TEXT),
+        master=or_null(TEXT),
+        restarts=or_null(WHOLE),
+        slurm_job=or_null(TEXT),
+        slurm_step=or_null(TEXT),
+        node_rank=or_null(WHOLE),
+        tag=or_null(TEXT),
+        started=or_null(INSTANT),
+        mapped=rows(TEXT),
+    ),
+    "JobScan": record(
+        processes=COUNT,
+        holders=COUNT,
+        denied=COUNT,
+        pending=COUNT,
+        notes=rows(TEXT),
+        mapped=by_name(rows(TEXT)),
+        stray_hooks=rows(COUNT),
+    ),
+    "Item": record(topic=TEXT, right=or_null(FLAG), text=TEXT),
+    "Snapshot": record(
+        schema=schema(contract.SNAPSHOT_SCHEMA),
+        at=INSTANT,
+        host_root=TEXT,
+        node=record(instance_type=or_null(TEXT), driver=_DRIVER, readings=ref("Readings")),
+        devices=rows(record(**_DEVICE, cores=rows(record(index=COUNT, readings=ref("Readings"))))),
+        others=rows(
+            record(
+                label=TEXT,
+                device=or_null(COUNT),
+                core=or_null(COUNT),
+                readings=ref("Readings"),
+            )
+        ),
+        jobs=rows(ref("Job")),
+        job_scan=or_null(ref("JobScan")),
+        events=rows(ref("Event")),
+        runs=rows(record(collector=TEXT, ok=FLAG, seconds=NUMBER, error=TEXT)),
+        health=ref("Health"),
+        findings=rows(ref("Finding")),
+        frame=ref("Frame"),
+    ),
+    "Devices": record(
+        schema=schema(DEVICES_SCHEMA),
+        **_HEAD,
+        inventory=rows(ref("Item")),
+        devices=rows(record(**_DEVICE, cores=rows(COUNT), **_OPINION)),
+        frame=ref("Frame"),
+    ),
+    "HealthReport": record(
+        schema=schema(HEALTH_SCHEMA),
+        **_HEAD,
+        **_HEALTH,
+        findings=record(critical=COUNT, warning=COUNT, info=COUNT),
+        frame=ref("Frame"),
+    ),
+    "Findings": record(**_FINDINGS, **_HEAD),
+    "Check": record(
+        {
+            "output": {**TEXT, "description": f"With `format`: {', '.join(FORMS)}."},
+            "narration": {**TEXT, "description": "The same, for standard error."},
+        },
+        **_FINDINGS,
+        scope=record(devices=or_null(rows(COUNT)), told=TEXT),
+        devices=rows(record(index=COUNT, **_OPINION)),
+        inventory=rows(ref("Item")),
+        seconds=SECONDS,
+        source={"type": "string", "enum": ["daemon", "direct"]},
+        host_root=TEXT,
+        settled={
+            **FLAG,
+            "description": "false: a look at the host itself may know more now, because a fault is"
+            " held back until it has stood for a while, or something was not read yet.",
+        },
+    ),
+    "HostEvent": record(**_CHANGE, type=schema("event"), **_EVENT),
+    "FindingChange": record(
+        **_CHANGE,
+        type=schema("finding"),
+        at=INSTANT,
+        change={"type": "string", "enum": ["begun", "changed", "ended"]},
+        finding=ref("Finding"),
+    ),
+    "VerdictChange": record(
+        **_CHANGE,
+        type=schema("verdict"),
+        at=INSTANT,
+        previous=or_null(words(Verdict)),
+        **_OPINION,
+        devices=rows(
+            record(index=COUNT, verdict=or_null(words(Verdict)), previous=or_null(words(Verdict)))
+        ),
+    ),
+    "Events": record(
+        schema=schema(EVENTS_SCHEMA),
+        last_id=ENTRY_ID,
+        missed=or_null(COUNT),
+        more=FLAG,
+        events=rows({"oneOf": [ref("HostEvent"), ref("FindingChange"), ref("VerdictChange")]}),
+        frame=ref("Frame"),
+    ),
+    "Gap": {
+        **record(type=schema("gap"), after=or_null(ENTRY_ID), missed=or_null(COUNT), why=TEXT),
+        "description": "On the stream: entries after `after` that cannot be had any more;"
+        " `missed` null where nobody can tell how many.",
+    },
+    "FrameNotice": record(type=schema("frame"), at=INSTANT, id=TEXT, **_OPINION, findings=COUNT),
+    "Jobs": record(
+        schema=schema(contract.JOBS_SCHEMA),
+        at=INSTANT,
+        host_root=TEXT,
+        jobs=rows(ref("Job")),
+        scan=or_null(ref("JobScan")),
+        frame=ref("Frame"),
+    ),
+    "Explanation": record(
+        schema=schema(EXPLAIN_SCHEMA), finding=TEXT, text=TEXT, frame=ref("Frame")
+    ),
+    "Problem": {
+        **record(
+            {"known": rows(TEXT)},
+            type=TEXT,
+            title=TEXT,
+            status={"type": "integer", "minimum": 400, "maximum": 599},
+            detail=TEXT,
+        ),
+        "description": "What went wrong (RFC 9457).",
+    },
+}

@@ -74,13 +74,13 @@ class Answers:
             "/healthz": lambda _: self._probes.healthz(),
             "/readyz": lambda _: self._probes.readyz(),
             "/": lambda _: self._probes.index(path for path in paths if path != "/"),
-            **{row.path: self._reading(self._document_of(row)) for row in ROWS},
+            **{row.path: self._reading(self._document_of(row), waits=row.waits) for row in ROWS},
             STREAM: self._reading(self._stream),
             OPENAPI: self._reading(self._openapi),
             f"{PREFIX.removesuffix('/v1/')}/*": Route(self._nothing, _METHODS),
         }
 
-    def _reading(self, handler: Handler) -> Route:
+    def _reading(self, handler: Handler, *, waits: bool = False) -> Route:
         """A route that answers GET and HEAD, and everything else with a problem."""
 
         def handle(request: Request) -> Response | Stream:
@@ -89,7 +89,7 @@ class Answers:
             refused = Problem(405, "nothing can be changed here", "GET or HEAD, please")
             return refused.response(self._standing.last(), ("Allow", ", ".join(READING)))
 
-        return Route(handle, _METHODS)
+        return Route(handle, _METHODS, waits)
 
     def _document_of(self, row: Row) -> Handler:
         def handle(request: Request) -> Response:

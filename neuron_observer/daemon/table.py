@@ -46,6 +46,7 @@ class Row(NamedTuple):
     make: Make
     parameters: tuple[Parameter, ...] = ()
     once: bool = True  # the same for as long as the frame is the same
+    waits: bool = False  # it may have to be read from the disk
 
     @property
     def path(self) -> str:
@@ -103,6 +104,7 @@ ROWS = (
             flag("shadow", "false: without what is shown and never counted."),
             flag("all", "true: also those that are over, as far as they are kept."),
         ),
+        waits=True,
     ),
     Row(
         "events",
@@ -118,6 +120,7 @@ ROWS = (
             _DEVICES,
         ),
         once=False,
+        waits=True,
     ),
     Row("jobs", "Who uses the devices: jobs, ranks, cores.", "Jobs", documents.jobs),
     Row(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from neuron_observer.checks.judging import judge_by, load_rules
 from neuron_observer.clock import ManualClock
 from neuron_observer.model import (
-    NODE,
     Action,
     Confidence,
     Driver,
@@ -33,9 +32,12 @@ from neuron_observer.rules.lifecycle import Life
 from neuron_observer.rules.memory import Kept, Mark, Memory
 from neuron_observer.sim.play import simulate
 from neuron_observer.sim.scenario import load
+from neuron_observer.sources.listing import Listing, ListingFs, Pass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from neuron_observer.sources.hostfs import HostFs
 
 FRAME = 0.25  # seconds
 LIVES = 120.0  # seconds that a finding stands
@@ -55,11 +57,22 @@ def real_memory(instance: str = "trn2.48xlarge") -> Callable[[], Memory]:
     return judge.memory
 
 
+def empty_host() -> HostFs:
+    """A host that tells nothing of itself."""
+    return ListingFs(Listing({}, [Pass(nodes={})]), "made up")
+
+
 class Storm:
     """Findings that begin at a rate, stand for a while and are resolved; the judge of them."""
 
-    def __init__(self, clock: ManualClock, beside: Callable[[], Memory], a_minute: float) -> None:
-        self.clock, self.beside = clock, beside
+    def __init__(
+        self,
+        clock: ManualClock,
+        beside: Callable[[], Memory],
+        a_minute: float,
+        frame: float = FRAME,
+    ) -> None:
+        self.clock, self.beside, self._frame = clock, beside, frame
         self.keys = {index: f"{index:016x}" for index in range(16)}
         self.standing: dict[Mark, Finding] = {}
         self._every = 60.0 / a_minute
@@ -68,7 +81,7 @@ class Storm:
 
     def frame(self) -> Frame:
         """The next frame."""
-        self.clock.advance(FRAME)
+        self.clock.advance(self._frame)
         now = self.clock.wall()
         events = []
         while self._next <= self.clock.monotonic():
@@ -108,7 +121,9 @@ class Storm:
         )
         self.standing[Mark(rule, serial, Place(None, core))] = finding
         line = f"NEURON_HW_ERR=storm device {device} core {core} number {number}"
-        return Event("hw-err", Place(device, core), now, line, {"finding": rule, "sequence": number})
+        return Event(
+            "hw-err", Place(device, core), now, line, {"finding": rule, "sequence": number}
+        )
 
     def memory(self) -> Memory:
         """What a later run must know."""
@@ -134,6 +149,3 @@ class Storm:
     def set_healthy(self, device: int, word: object) -> bool:
         """The same."""
         raise NotImplementedError
-
-
-QUIET = NODE

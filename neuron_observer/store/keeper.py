@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Event, Finding, Frame
     from neuron_observer.store.acts import Act, Done, Judging
     from neuron_observer.store.origin import Origin
-    from neuron_observer.store.writer import Writer
+    from neuron_observer.store.writer import Status, Writer
 
 GAP = 1.0  # seconds between two writes for what findings and events bring
 WHOLE = 60.0  # seconds between two writes of all that changes slowly
@@ -133,6 +133,14 @@ class Keeper:
             self._wake.wait(self._writer.pause)
             self._wake.clear()
             self._writer.flush()
+
+    def flush(self) -> None:
+        """Write what waits, in the thread that calls."""
+        self._writer.flush()
+
+    def status(self) -> Status:
+        """How it does; from any thread."""
+        return self._writer.status()
 
     def close(self, *, last: bool = True) -> None:
         """Write the last; without `last` the loop's thread still hangs, and what it has is left."""

@@ -35,9 +35,7 @@ PATIENCE = 60.0  # seconds for a daemon to begin
 _CLOCK = SystemClock()
 _CORE = "sys/devices/virtual/neuron_device/neuron0/neuron_core{}/stats/status/{}/total"
 _COUNTERS = ("hw_nc_ue_error", "hw_dma_abort_error", "hw_error", "hw_hbm_ue_error")
-_LINE = (
-    "3,{},{},-;NEURON_HW_ERR=NC_UNCORRECTABLE_ERROR nd-id=0 nc-id={} action=TERMINATE_INSTANCE\n"
-)
+_LINE = "3,{},{},-;NEURON_HW_ERR=NC_UNCORRECTABLE_ERROR nd-id=0 nc-id={} action=REBOOT\n"
 
 Whose = tuple[str, "int | None", "int | None"]  # finding, device, core
 
@@ -63,7 +61,7 @@ class Host:
 
     def __init__(self, folder: Path, dice: random.Random) -> None:
         self.root, self.state, self.socket = folder / "host", folder / "state", folder / "s"
-        write_tree(TREES / "trn2.3xlarge-2.30.2-busy.tsv", self.root / "sys", CORES)
+        write_tree(TREES / "trn2.3xlarge-2.30.2-busy.tsv", self.root, CORES)
         self._write("proc/sys/kernel/random/boot_id", "11111111-2222-3333-4444-555555555555\n")
         self._write("proc/uptime", "1000000.00 1.00\n")
         self._write("dev/kmsg", "")

@@ -121,9 +121,8 @@ class Storm:
         )
         self.standing[Mark(rule, serial, Place(None, core))] = finding
         line = f"NEURON_HW_ERR=storm device {device} core {core} number {number}"
-        return Event(
-            "hw-err", Place(device, core), now, line, {"finding": rule, "sequence": number}
-        )
+        fields = {"finding": rule, "sequence": number}
+        return Event("hw-err", Place(device, core), now, line, fields)
 
     def memory(self) -> Memory:
         """What a later run must know."""

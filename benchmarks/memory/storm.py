@@ -37,6 +37,7 @@ from neuron_observer.sources.listing import Listing, ListingFs, Pass
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from neuron_observer.model import Scalar
     from neuron_observer.sources.hostfs import HostFs
 
 FRAME = 0.25  # seconds
@@ -121,7 +122,7 @@ class Storm:
         )
         self.standing[Mark(rule, serial, Place(None, core))] = finding
         line = f"NEURON_HW_ERR=storm device {device} core {core} number {number}"
-        fields = {"finding": rule, "sequence": number}
+        fields: dict[str, Scalar] = {"finding": rule, "sequence": number}
         return Event("hw-err", Place(device, core), now, line, fields)
 
     def memory(self) -> Memory:

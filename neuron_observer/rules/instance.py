@@ -55,7 +55,7 @@ class Instance:
         self.escalated = False
         self.word: Word | None = None  # by which it was acknowledged
         self.told: Finding | None = None  # by an earlier run; until it is seen anew
-        self._doubted_until = 0.0  # false may only mean that nobody watched for long enough
+        self.doubted_until = 0.0  # false may only mean that nobody watched for long enough
         self.scheduled: float | None = None
         self.stale_since: float | None = None
         self.decided = False  # as the coverage has it
@@ -82,7 +82,7 @@ class Instance:
         self.confirmed, self.escalated = kept.confirmed, kept.escalated
         self.word, self.told = kept.word, kept.told
         left = 0.0 if kept.until is None else kept.until - wall
-        self._doubted_until = now + max(min(left, r.longest(self.rule)), r.lasting(self.rule))
+        self.doubted_until = now + max(min(left, r.longest(self.rule)), r.lasting(self.rule))
 
     def acknowledge(self, word: Word) -> None:
         """Somebody knows of its finding."""
@@ -112,7 +112,7 @@ class Instance:
             return before
         tempo = self.tempo if self.confirmed else self.tempo._replace(latched=False)
         truth = outcome.truth
-        if truth is False and scene.now < self._doubted_until:
+        if truth is False and scene.now < self.doubted_until:
             truth = None
         self.life = step(self.life, truth, scene.now, wall, tempo)
         if outcome.truth:
@@ -138,7 +138,7 @@ class Instance:
         self.life, self.shown, self.contradicted = None, (), ()
         self.confirmed = self.escalated = False
         self.word = self.told = None
-        self._doubted_until = 0.0
+        self.doubted_until = 0.0
         self._hard_at, self._witness = None, None
 
     def _weigh(self, scene: Scene, outcome: Outcome) -> None:
@@ -183,8 +183,8 @@ class Instance:
         times = [self.outcome.again, due(self.life, self.tempo)]
         if self.life and self.life.state is State.RESOLVED:
             times.append(now)  # told once
-        if now < self._doubted_until:
-            times.append(self._doubted_until)
+        if now < self.doubted_until:
+            times.append(self.doubted_until)
         if self.outcome.truth:
             if self.outcome.hard and not self.confirmed:
                 times.append(now)  # until the second read

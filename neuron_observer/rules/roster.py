@@ -234,6 +234,8 @@ class Roster:
     def _until(self, instance: Instance) -> float | None:
         """Until when (wall clock) what it was told counts at least."""
         again = instance.outcome.again if instance.outcome.truth else None
+        if instance.doubted_until > self._scene.now:  # not seen since an earlier run told it
+            again = max(again or 0.0, instance.doubted_until)
         return None if again is None else self._scene.view.wall_of(again)
 
 

@@ -125,6 +125,9 @@ def test_an_edge_stands_for_its_window_and_is_judged_once(node: Node) -> None:
     for _ in range(3):
         node.look(cells=hangs(6))
         assert (node.one("grown").state, node.one("grown").first_seen) == (State.FIRING, begun)
+    node.again()
+    node.look(cells=hangs(6))
+    assert node.one("grown").state is State.FIRING
     node.look(300.0, hangs(6))
     assert node.one("grown").state is State.RESOLVED
     node.again()

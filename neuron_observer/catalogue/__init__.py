@@ -17,6 +17,7 @@ from neuron_observer.catalogue.monitor import (
 )
 from neuron_observer.catalogue.node import NODE_METRICS, PCI_METRICS
 from neuron_observer.catalogue.spec import Kind, MetricSpec, Source
+from neuron_observer.catalogue.store import STORE_METRICS
 from neuron_observer.catalogue.thermal import SENSOR_METRICS
 
 METRICS: dict[str, MetricSpec] = {
@@ -34,6 +35,7 @@ METRICS: dict[str, MetricSpec] = {
         *HOST_METRICS,
         *DISK_METRICS,
         *OWN_METRICS,
+        *STORE_METRICS,
         *DERIVED_METRICS,
         *MONITOR_NODE_METRICS,
         *MONITOR_DEVICE_METRICS,

@@ -99,6 +99,7 @@ def command(  # noqa: PLR0913 - one an option
         )
         loop = Loop(reader, judge=judge, explain=judge.explain)
         keeper = store.keep(judge, tell=loop.tell, cursor=lambda: reader.kernel_cursor)
+        reader.beside.append(("store", keeper.figures))
         answers = Answers(
             loop.feed,
             reader.clock,

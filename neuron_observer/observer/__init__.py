@@ -61,6 +61,8 @@ class HostReader:
         self.news: Callable[[], None] | None = None  # to be called when kernel lines have come
         self.live = parts.live_reader(host, clock, self.options, lambda: self.news)
         self.jobs = parts.job_reader(host, clock, self.options)
+        # name and read of what others add to the slow lane
+        self.beside: list[tuple[str, Callable[[], list[Batch]]]] = []
         self._look_around()
 
     def _look_around(self) -> None:
@@ -108,6 +110,8 @@ class HostReader:
             runs += [self._run(name, read) for name, read in self.live.readers(self._events)]
         if self.machine:
             runs += [self._run(name, read) for name, read in self.machine.readers(lanes)]
+        if "slow" in lanes:
+            runs += [self._run(name, read) for name, read in self.beside]
         if self.jobs and "jobs" in lanes:
             runs.append(self._run("jobs", self._read_jobs))
         if "slow" in lanes or ("topology", "derived", None) not in self._batches:

@@ -16,6 +16,7 @@ from neuron_observer.model import State
 from neuron_observer.rules.lifecycle import Life
 from neuron_observer.rules.memory import Kept
 from neuron_observer.store import acts as people
+from neuron_observer.store.figures import StoreFigures
 from neuron_observer.store.rows import mark_of
 from neuron_observer.store.transaction import Change, Ended
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.clock import Clock
     from neuron_observer.collectors.kmsg import Cursor
-    from neuron_observer.model import Event, Finding, Frame
+    from neuron_observer.model import Batch, Event, Finding, Frame
     from neuron_observer.store.acts import Act, Done, Judging
     from neuron_observer.store.origin import Origin
     from neuron_observer.store.writer import Status, Writer
@@ -49,6 +50,7 @@ class Keeper:
     ) -> None:
         self._writer, self._judge, self._clock = writer, judge, clock
         self._ask_origin, self._cursor = origin, cursor
+        self._figures = StoreFigures(writer.status, clock)
         self._origin = origin()
         self._queue: SimpleQueue[tuple[Act, Future[Done]]] = SimpleQueue()
         self._ended: list[Ended] = []
@@ -141,6 +143,10 @@ class Keeper:
     def status(self) -> Status:
         """How it does; from any thread."""
         return self._writer.status()
+
+    def figures(self) -> list[Batch]:
+        """How it does, as readings."""
+        return self._figures.poll()
 
     def close(self, *, last: bool = True) -> None:
         """Write the last; without `last` the loop's thread still hangs, and what it has is left."""

@@ -6,6 +6,7 @@ import pytest
 
 from neuron_observer.errors import (
     ConfigError,
+    DaemonError,
     ExitCode,
     HostError,
     InputError,
@@ -34,6 +35,7 @@ def test_exit_codes_follow_nagios_and_sysexits() -> None:
         (ConfigError("x", file="f"), 64),
         (InputError("x"), 66),
         (HostError("x"), 2),
+        (DaemonError("x"), 3),
     ],
 )
 def test_each_error_ends_with_its_code(error: ObserverError, code: int) -> None:

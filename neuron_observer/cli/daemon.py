@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -14,10 +14,11 @@ from neuron_observer.cli.options import host_options, kubelet_option, rules_opti
 from neuron_observer.clock import SystemClock
 from neuron_observer.daemon import Daemon
 from neuron_observer.daemon.answers import Answers
+from neuron_observer.daemon.listening import listening, places, warning
 from neuron_observer.daemon.signals import stopped_by_signals
-from neuron_observer.daemon.sockets import listen_unix
-from neuron_observer.exporters.listener import bound, listen, parse_address
+from neuron_observer.daemon.web_config import load
 from neuron_observer.exporters.series import DETAILS
+from neuron_observer.exporters.web import Web
 from neuron_observer.loop import Loop
 from neuron_observer.store import open_store
 
@@ -28,18 +29,18 @@ if TYPE_CHECKING:
 @click.command()
 @click.option(
     "--listen",
-    "address",
-    default="127.0.0.1:9744",
+    "addresses",
+    default=("127.0.0.1:9744",),
+    multiple=True,
     show_default=True,
     metavar="HOST:PORT",
-    help="Where to serve /metrics, /healthz, /readyz and /api.",
+    help="Where to serve /metrics, /healthz, /readyz and /api; may be repeated.",
 )
+@click.option("--socket", metavar="PATH", default="", help="Also a unix socket.")
 @click.option(
-    "--socket",
-    "path",
-    default="",
-    metavar="PATH",
-    help="Also serve on this unix socket, where the command line asks first.",
+    "--web-config",
+    metavar="FILE",
+    help="TLS and passwords, in the form of Prometheus's exporters.",
 )
 @click.option(
     "--detail",
@@ -63,8 +64,9 @@ if TYPE_CHECKING:
 @rules_option
 def command(  # noqa: PLR0913 - one an option
     *,
-    address: str,
-    path: str,
+    addresses: tuple[str, ...],
+    socket: str,
+    web_config: str | None,
     detail: Detail,
     job_labels: bool,
     state: str | None,
@@ -76,14 +78,11 @@ def command(  # noqa: PLR0913 - one an option
 ) -> None:
     """Read and judge this host until SIGTERM or Ctrl-C; answer Prometheus from the last frame.
 
-    Nobody but this machine can ask unless --listen names another address; there is no password.
-    Says on standard error where it listens, and then nothing unless something is wrong.
+    Nobody but this machine can ask unless --listen names another address; then --web-config says
+    by TLS and with which passwords. Says on standard error where it listens, and then nothing
+    unless something is wrong.
     """
-    with ExitStack() as open_sockets:
-        listener = open_sockets.enter_context(listen(parse_address(address)))
-        listeners = [listener]
-        if path:
-            listeners.append(open_sockets.enter_context(listen_unix(path)))
+    with listening(addresses, socket) as listeners:
         host = open_host(host_root)
         store = open_store(state, host, SystemClock())
         judge = make_judge(config_file, extra, one_shot=False, memory=store.load())
@@ -97,6 +96,7 @@ def command(  # noqa: PLR0913 - one an option
             host=host,
             kubelet=kubelet,
         )
+        web = Web(lambda: load(web_config), reader.clock, _say) if web_config else None
         loop = Loop(reader, judge=judge, explain=judge.explain)
         keeper = store.keep(judge, tell=loop.tell, cursor=lambda: reader.kernel_cursor)
         reader.beside.append(("store", keeper.figures))
@@ -114,6 +114,7 @@ def command(  # noqa: PLR0913 - one an option
             reader.clock,
             detail=detail,
             job_labels=job_labels,
+            web=web,
             keeper=keeper,
             say=_say,
             answers=answers,
@@ -121,7 +122,9 @@ def command(  # noqa: PLR0913 - one an option
         if store.problem:
             _say(f"what is found is kept in memory only: {store.problem}")
         with stopped_by_signals(daemon):
-            _say(f"{__version__}: http://{bound(listener)}/metrics, host {reader.host.root}")
+            _say(f"{__version__}: {places(listeners, web)}, host {reader.host.root}")
+            if text := warning(listeners, web):
+                _say(text)
             daemon.run()
     _say("stopped")
 

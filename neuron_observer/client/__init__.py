@@ -82,7 +82,8 @@ def target(name: str, query: Mapping[str, str | None] | None) -> str:
     pairs = [(name, value) for name, value in (query or {}).items() if value is not None]
     if not pairs:
         return PREFIX + name
-    if all(value.replace(",", "").replace("-", "").isalnum() for _, value in pairs):
+    words = "".join(value for _, value in pairs)
+    if words.isascii() and words.replace(",", "").replace("-", "").isalnum():
         return f"{PREFIX}{name}?{'&'.join(f'{key}={value}' for key, value in pairs)}"
     from urllib.parse import urlencode  # noqa: PLC0415 - costs as much as the whole exchange
 

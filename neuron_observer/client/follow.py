@@ -15,9 +15,11 @@ from neuron_observer.client.wire import (
     Deadline,
     Exchange,
     Malformed,
+    TooMuch,
     connected,
     failure,
     parse,
+    read_body,
     read_head,
     send,
 )
@@ -55,13 +57,14 @@ def following(
             head, begun = read_head(sock, deadline)
             status, found = parse(head, address)
             if status != 200 or not found.get("content-type", "").startswith("text/event-stream"):
-                document = read(Exchange(status, found, begun), address)
+                body = read_body(sock, begun, found, deadline, MOST_LINE)
+                document = read(Exchange(status, found, body), address)
                 raise DaemonError(f"{address}: {document.get('title', 'no stream')}")
             sock.settimeout(SILENCE)
             yield messages(_lines(sock, begun))
     except TimeoutError:
         raise DaemonError(f"{address}: nothing came in time") from None
-    except Malformed as error:
+    except (Malformed, TooMuch) as error:
         raise DaemonError(f"{address}: {error}") from None
     except OSError as error:
         raise failure(address, error) from None

@@ -64,20 +64,23 @@ def exchange(
             send(sock, address, target, headers, deadline, body)
             head, begun = read_head(sock, deadline)
             status, found = parse(head, address)
-            body = _body(sock, begun, found, deadline, most)
+            body = read_body(sock, begun, found, deadline, most)
     except TimeoutError:
         raise DaemonError(f"{address}: no answer in {seconds:g} s", remedy=_HANGS) from None
     except OSError as error:
         raise failure(address, error) from None
-    except _TooMuch:
-        raise DaemonError(f"{address}: the answer has more than {most} bytes") from None
+    except TooMuch as error:
+        raise DaemonError(f"{address}: {error}") from None
     except Malformed as error:
         raise DaemonError(f"{address}: {error}: no neuron-observer answers there") from None
     return Exchange(status, found, body)
 
 
-class _TooMuch(Exception):  # noqa: N818 - told as a DaemonError
+class TooMuch(Exception):  # noqa: N818 - told as a DaemonError
     """An answer without end."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"the answer has more than {most} bytes")
 
 
 class Malformed(Exception):  # noqa: N818 - told as a DaemonError
@@ -154,7 +157,7 @@ def read_head(sock: socket.socket, deadline: Deadline) -> tuple[bytes, bytes]:
     buffer = bytearray()
     while _END not in buffer:
         if len(buffer) > _MOST_HEAD:
-            raise _TooMuch
+            raise TooMuch(_MOST_HEAD)
         deadline.set_on(sock)
         more = sock.recv(_CHUNK)
         if not more:
@@ -182,7 +185,7 @@ def parse(head: bytes, address: Address) -> tuple[int, dict[str, str]]:
     return int(status[:3]), headers
 
 
-def _body(
+def read_body(
     sock: socket.socket,
     begun: bytes,
     headers: Mapping[str, str],
@@ -193,7 +196,7 @@ def _body(
     told = headers.get("content-length", "")
     length = int(told) if told.isascii() and told.isdigit() and len(told) < 16 else None
     if length is not None and length > most:
-        raise _TooMuch
+        raise TooMuch(most)
     parts, size = [begun], len(begun)
     while length is None or size < length:
         deadline.set_on(sock)
@@ -203,7 +206,9 @@ def _body(
         parts.append(more)
         size += len(more)
         if size > most:
-            raise _TooMuch
+            break
+    if size > most:
+        raise TooMuch(most)
     if length is not None and size < length:
         raise Malformed("the answer broke off")
     body = b"".join(parts)[:length]
@@ -216,9 +221,9 @@ def _body(
         whole = unpacker.decompress(body, most)
     except zlib.error:
         raise Malformed("the answer is no gzip") from None
-    if unpacker.unconsumed_tail:
-        raise _TooMuch
-    return whole
+    if unpacker.eof:
+        return whole
+    raise TooMuch(most) if len(whole) >= most else Malformed("the answer broke off")
 
 
 def failure(address: Address, error: OSError) -> DaemonError:

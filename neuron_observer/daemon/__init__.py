@@ -1,6 +1,6 @@
 """The daemon: a loop that reads, a page that shows its last frame, and HTTP over both.
 
-The loop and each client have threads of their own; the main thread waits for a signal. Nothing that
+The loop and the server have a thread each; the main thread waits for a signal. Nothing that
 a client asks for touches a device.
 """
 
@@ -16,7 +16,7 @@ from neuron_observer.daemon.answers import Answers
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.page import Page
-from neuron_observer.exporters.scrape import metrics_handler
+from neuron_observer.exporters.scrape import compat_handler, metrics_handler
 
 if TYPE_CHECKING:
     import socket
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from neuron_observer.clock import Clock
     from neuron_observer.exporters.message import Handler
     from neuron_observer.exporters.routes import Route
+    from neuron_observer.exporters.web import Web
     from neuron_observer.feed import Feed
     from neuron_observer.model import Frame
 
@@ -81,7 +82,7 @@ class Keeping(Protocol):
 class Daemon:
     """One loop and its listeners, from `run` to `stop`."""
 
-    def __init__(  # noqa: PLR0913 - what a daemon consists of
+    def __init__(  # noqa: PLR0913 - what it is made of
         self,
         loop: Looping,
         listeners: Sequence[socket.socket],
@@ -90,6 +91,7 @@ class Daemon:
         detail: Detail = "core",
         job_labels: bool = False,
         limits: Limits | None = None,
+        web: Web | None = None,
         keeper: Keeping | None = None,
         say: Callable[[str], None] = lambda _: None,
         answers: Answers | None = None,
@@ -107,9 +109,10 @@ class Daemon:
         self._thread = Thread(target=self._loop, name="loop", daemon=True)
         routes: dict[str, Handler | Route] = {
             "/metrics": metrics_handler(self.page),
+            "/metrics/compat/*": compat_handler({}),
             **answers.routes(),
         }
-        self._server = Server(listeners, routes, limits=limits, report=say)
+        self._server = Server(listeners, routes, limits=limits, web=web, report=say)
 
     def run(self) -> None:
         """Serve until `stop`; `HostError` if the loop ends by itself: then a restart is due."""

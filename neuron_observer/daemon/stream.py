@@ -58,14 +58,14 @@ class Streams:
 
     def __init__(self, standing: Standing) -> None:
         self._standing = standing
-        self._clients: frozenset[_Client] = frozenset()  # replaced, never changed
+        self.clients: frozenset[_Client] = frozenset()  # replaced, never changed
         self._changed = Condition()
         self._beating = False
         standing.changes.subscribe(self._spread)
 
     def open(self, asked: Asked, last_event_id: str) -> Stream:
         """A stream that begins now, or after what a client had last."""
-        if len(self._clients) >= MOST_CLIENTS:
+        if len(self.clients) >= MOST_CLIENTS:
             raise Full
 
         def begin(send: Send) -> Callable[[], None]:
@@ -73,7 +73,7 @@ class Streams:
             send(b"retry: 2000\n" + self._comment())
             self._catch_up(client)
             with self._changed:
-                self._clients |= {client}
+                self.clients |= {client}
                 if not self._beating:
                     self._beating = True
                     Thread(target=self._beat, name="heartbeat", daemon=True).start()
@@ -84,14 +84,14 @@ class Streams:
 
     def note(self, frame: Frame) -> None:
         """Tell of a frame to those who want to know of each."""
-        wanting = [client for client in self._clients if client.frames]
+        wanting = [client for client in self.clients if client.frames]
         if wanting:
             told = _message("frame", json.dumps(_summary(frame)).encode())
             for client in wanting:
                 client.send(told)
 
     def _spread(self, _: Sequence[Change]) -> None:
-        for client in self._clients:
+        for client in self.clients:
             self._catch_up(client)
 
     def _catch_up(self, client: _Client) -> None:
@@ -109,19 +109,19 @@ class Streams:
 
     def _leave(self, client: _Client) -> None:
         with self._changed:
-            self._clients -= {client}
+            self.clients -= {client}
             self._changed.notify()
 
     def beat(self) -> None:
         """Tell every client that the daemon is there, and how old its frame is."""
         comment = self._comment()
-        for client in self._clients:
+        for client in self.clients:
             client.send(comment)
 
     def _beat(self) -> None:
         while True:
             with self._changed:
-                if self._changed.wait_for(lambda: not self._clients, HEARTBEAT):
+                if self._changed.wait_for(lambda: not self.clients, HEARTBEAT):
                     self._beating = False
                     return
             self.beat()

@@ -46,7 +46,7 @@ class Row(NamedTuple):
     make: Make
     parameters: tuple[Parameter, ...] = ()
     once: bool = True  # the same for as long as the frame is the same
-    waits: bool = False  # it may have to be read from the disk
+    waits: bool = False  # takes so long that others need not wait for it
 
     @property
     def path(self) -> str:
@@ -62,6 +62,7 @@ ROWS = (
         "Snapshot",
         documents.snapshot,
         (flag("sources", "Say which file each reading comes from."),),
+        waits=True,
     ),
     Row(
         "devices",
@@ -69,6 +70,7 @@ ROWS = (
         "Devices",
         documents.devices,
         (_DEVICES,),
+        waits=True,
     ),
     Row(
         "health",

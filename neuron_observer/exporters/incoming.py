@@ -37,6 +37,10 @@ class Incoming:
         """More bytes came."""
         self._buffer += data
 
+    def clear(self) -> None:
+        """Nothing of it will be taken."""
+        self._buffer = bytearray()
+
     def take(self) -> Request | None:
         """The next request, if it is all there; `Refused` if it is none."""
         if self._head is None:

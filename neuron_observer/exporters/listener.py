@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import socket
 from typing import NamedTuple
 
 from neuron_observer.errors import UsageError
 
-_BACKLOG = 1024  # a burst of clients; the system may allow fewer
+BACKLOG = 1024  # a burst of clients; the system may allow fewer
 _FORM = "--listen takes HOST:PORT, for example 127.0.0.1:9744, [::1]:9744 or 0.0.0.0:9744."
 
 
@@ -47,7 +48,7 @@ def listen(address: Address) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(where)
-        listener.listen(_BACKLOG)
+        listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
         raise UsageError(f"{address}: {error.strerror}", remedy=_remedy(error, address)) from None
@@ -58,6 +59,16 @@ def bound(listener: socket.socket) -> Address:
     """Where a socket listens: with port 0 the system chose one."""
     host, port, *_ = listener.getsockname()
     return Address(host, port)
+
+
+def open_to_all(listener: socket.socket) -> bool:
+    """Whether other machines can reach a socket."""
+    if listener.family == socket.AF_UNIX:
+        return False
+    host, _, _ = bound(listener).host.partition("%")
+    address = ipaddress.ip_address(host)
+    inner = getattr(address, "ipv4_mapped", None)
+    return not (inner or address).is_loopback
 
 
 def _remedy(error: OSError, address: Address) -> str:

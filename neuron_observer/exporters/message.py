@@ -58,12 +58,17 @@ class Request(NamedTuple):
 
 
 class Response(NamedTuple):
-    """An answer."""
+    """An answer; `before` are pieces of its body that stand before `body`.
+
+    Answers that have pieces in common share them, so that a thousand slow readers of a large page
+    hold it once.
+    """
 
     body: bytes
     status: int = 200
     content_type: str = "text/plain; charset=utf-8"
     headers: tuple[tuple[str, str], ...] = ()
+    before: tuple[bytes, ...] = ()
 
 
 Send: TypeAlias = Callable[[bytes], None]
@@ -156,7 +161,8 @@ def head(answer: Response | Stream, *, keep: bool, more: Iterable[tuple[str, str
     if isinstance(answer, Stream):
         keep = False
     else:
-        status, length = answer.status, f"Content-Length: {len(answer.body)}\r\n"
+        size = sum(map(len, answer.before), len(answer.body))
+        status, length = answer.status, f"Content-Length: {size}\r\n"
     named = dict([*_ALWAYS, *more, *answer.headers])
     if any(_CONTROL.search(f"{name}{value}") for name, value in named.items()):
         raise ValueError("a header of an answer has control characters")

@@ -163,6 +163,10 @@ class Page:
 
     def render(self, form: Format = Format.TEXT, *, gzip: bool = False) -> bytes:
         """The whole page, in UTF-8, compressed if asked for."""
+        return b"".join(self.parts(form, gzip=gzip))
+
+    def parts(self, form: Format = Format.TEXT, *, gzip: bool = False) -> tuple[bytes, ...]:
+        """The same in pieces; all but the last are shared by all who ask for the same frame."""
         with self._lock:
             frame = self.feed.latest()
             age = None if frame is None else self.clock.monotonic() - frame.snapshot.monotonic
@@ -170,11 +174,11 @@ class Page:
             parts, checksum, size = self._body(form, gzip=gzip)
             tail = self._tail(form, age)
         if not gzip:
-            return b"".join((*parts, tail))
+            return (*parts, tail)
         packer = zlib.compressobj(1, zlib.DEFLATED, _RAW)
         end = packer.compress(tail) + packer.flush()
         sums = struct.pack("<LL", zlib.crc32(tail, checksum), (size + len(tail)) & 0xFFFFFFFF)
-        return b"".join((_GZIP_HEAD, *parts, end, sums))
+        return (_GZIP_HEAD, *parts, end + sums)
 
     def _render(self, frame: Frame | None, *, too_old: bool) -> None:
         done = self._done

@@ -61,3 +61,8 @@ def choose(routes: Routes, request: Request) -> Route:
     why = plain(405, f"{' or '.join(route.methods)}, please")
     refusal = why._replace(headers=(("Allow", ", ".join(route.methods)),))
     return Route(lambda _: refusal)
+
+
+def answer(routes: Routes, request: Request) -> Response | Stream:
+    """The answer to a request, whether its route waits or not."""
+    return choose(routes, request).handler(request)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.exporters.exposition import Format
-from neuron_observer.exporters.message import Response
+from neuron_observer.exporters.message import Response, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from neuron_observer.exporters.message import Request
+    from neuron_observer.exporters.message import Handler, Request, Stream
     from neuron_observer.exporters.page import Page
 
 _OPENMETRICS = "application/openmetrics-text"
@@ -37,9 +37,21 @@ def metrics_handler(page: Page) -> Callable[[Request], Response]:
         headers = [("Vary", "Accept, Accept-Encoding")]
         if gzip:
             headers.append(("Content-Encoding", "gzip"))
-        return Response(
-            page.render(form, gzip=gzip), content_type=form.value, headers=tuple(headers)
-        )
+        *parts, last = page.parts(form, gzip=gzip)
+        return Response(last, content_type=form.value, headers=tuple(headers), before=tuple(parts))
+
+    return handle
+
+
+def compat_handler(pages: Mapping[str, Handler]) -> Handler:
+    """Answers for `/metrics/compat/NAME`: the names that other exporters give to the same."""
+
+    def handle(request: Request) -> Response | Stream:
+        name = request.path.rpartition("/")[2]
+        if name in pages:
+            return pages[name](request)
+        known = ", ".join(sorted(pages)) or "none yet"
+        return plain(404, f"no names of {name!r} here; known: {known}")
 
     return handle
 

@@ -58,7 +58,7 @@ def daemon(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], Address]]:
     """A daemon on a port of its own, ready to answer."""
     options = ("--listen", "127.0.0.1:0", "--host-root", SMALL, *arguments)
     with started("daemon", *options) as process:
-        head = said(process, r"neuron-observer: \S+: http://([\d.]+):(\d+)/metrics, host .*")
+        head = said(process, r"neuron-observer: \S+: http://([\d.]+):(\d+)/metrics(?:, unix:\S+)?, host .*")
         address = Address(head[1], int(head[2]))
         wait_for(lambda: get(address, "/readyz")[0] == 200)
         yield process, address
@@ -116,6 +116,22 @@ def test_it_judges() -> None:
         well = b'neuron_health{neuron_health="healthy"} 1'
         wait_for(lambda: well in get(address, "/metrics")[1])
         assert b"verdict healthy: nothing found" in get(address, "/")[1]
+
+
+def test_the_command_line_asks_it(call: Callable[..., Result], tmp_path: Path) -> None:
+    """By its unix socket, which is gone when it has ended."""
+    path = tmp_path / "o.sock"
+    with daemon("--socket", str(path)) as (process, address):
+        told = [
+            json.loads(call("check", "--format", "json", "--connect", url).out)
+            for url in (f"unix://{path}", f"http://{address}")
+        ]
+        assert {one["source"] for one in told} == {"daemon"}
+        assert {one["host_root"] for one in told} == {SMALL}
+        assert call("snapshot", "--connect", f"unix://{path}").out.startswith("# verdict ")
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=10)
+    assert not path.exists()
 
 
 def test_it_tells_jobs() -> None:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from neuron_observer.checks.verdict import Checked
 
 # faults whose evidence stays: what a look now sees, a watch since before has seen
-FAULTS = ("sram-error", "component", "healthy", "hbm-repair", "init-error", "driver-absent")
-HELD = ("device-missing", "unbound")  # certain only after they have stood for a while
+FAULTS = ("sram-error", "component", "healthy", "hbm-repair", "hbm-unrepairable")
+HELD = ("device-missing", "unbound", "driver-absent")  # certain once they have stood for a while
 
 
 def direct(scenario: str, begin: float) -> Checked:

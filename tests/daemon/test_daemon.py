@@ -18,7 +18,7 @@ from neuron_observer.daemon.signals import stopped_by_signals
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.listener import Address, bound, listen
 from neuron_observer.loop import Loop
-from neuron_observer.model import Frame, Health, Verdict
+from neuron_observer.model import Frame, Health, Run, Verdict
 from neuron_observer.observer import HostReader, Options
 from tests.exporters.feeds import OneFrame, frame_of
 from tests.hosts import overlay
@@ -122,6 +122,26 @@ def test_readiness_follows_the_frame() -> None:
         assert get(address, "/healthz") == (503, "the loop hangs: no new frame, 34 s\n")
         loop.feed.frame = frame_of(monotonic=clock.monotonic(), health=GOOD)
         assert get(address, "/readyz") == (200, "ready\n")
+
+
+def test_what_is_behind_is_told() -> None:
+    """Which collector is late or broken, and since when; not while all is ready."""
+    with still() as (address, loop, clock):
+        frame = frame_of(monotonic=clock.monotonic(), health=GOOD)
+        runs = (
+            Run("sysfs", ok=True, seconds=0.1),
+            Run("jobs", ok=False, seconds=0.1, error="a\nb"),
+        )
+        loop.feed.frame = frame._replace(snapshot=frame.snapshot._replace(runs=runs))
+        for listener in loop.noted:
+            listener(loop.feed.frame)
+        assert get(address, "/readyz") == (200, "ready\n")
+        clock.advance(4.0)
+        assert get(address, "/readyz")[1].splitlines() == [
+            "not ready: the last frame is 4.0 s old",
+            "jobs: never ran well, failed since: a·b",
+            "sysfs: last ran well 4.0 s ago",
+        ]
 
 
 def test_the_index_says_where_things_are() -> None:

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from neuron_observer.exporters.message import Peer, Request, Response, Stream, plain
-from neuron_observer.exporters.routes import Route, choose, find, owner_only
+from neuron_observer.exporters.routes import Route, answer, find, owner_only
 
 
 def says(word: str) -> Route:
@@ -26,8 +26,7 @@ ROUTES = {
 
 def asked(path: str, method: str = "GET", body: bytes = b"") -> Response:
     """The answer, which is no stream here."""
-    request = Request(method, path, "", {}, body)
-    found = choose(ROUTES, request).handler(request)
+    found = answer(ROUTES, Request(method, path, "", {}, body))
     assert not isinstance(found, Stream)
     return found
 

@@ -94,7 +94,9 @@ def test_answer() -> None:
         ("Vary", "Accept, Accept-Encoding"),
         ("Content-Encoding", "gzip"),
     )
-    assert gzip.decompress(answer.body) == page.render(Format.OPENMETRICS)
+    assert gzip.decompress(b"".join((*answer.before, answer.body))) == page.render(
+        Format.OPENMETRICS
+    )
     plain = metrics_handler(page)(Request("GET", "/metrics", "", {}))
     assert plain.headers == (("Vary", "Accept, Accept-Encoding"),)
-    assert plain.body == page.render(Format.TEXT)
+    assert b"".join((*plain.before, plain.body)) == page.render(Format.TEXT)

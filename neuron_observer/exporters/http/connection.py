@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 from neuron_observer.exporters.http.outlet import Outlet
 from neuron_observer.exporters.http.wire import PlainWire
 from neuron_observer.exporters.incoming import Incoming
-from neuron_observer.exporters.message import Refused, Stream, head, keeps, plain
+from neuron_observer.exporters.message import Refused, Response, Stream, head, keeps, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from neuron_observer.exporters.http.server import Server
     from neuron_observer.exporters.http.wire import Wire
-    from neuron_observer.exporters.message import Peer, Request, Response
+    from neuron_observer.exporters.message import Peer, Request
 
 _LINGER_SECONDS, _LINGER_BYTES = 0.5, 1 << 18  # for what a client still sends once it is answered
 _CONTINUE = memoryview(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -88,15 +88,15 @@ class Connection:
             return
         keep = keeps(request) and not self._server.stopping
         self._outgoing.append(memoryview(head(answer, keep=keep, more=self._server.headers)))
-        if request.method != "HEAD" and answer.body:
-            self._outgoing.append(memoryview(answer.body))
+        if request.method != "HEAD":
+            self._outgoing.extend(memoryview(one) for one in (*answer.before, answer.body) if one)
         self._then = self._again if keep else self._linger
         self._send()
 
     def stop(self, seconds: float) -> None:
         """The server stops: whoever is in the middle of something has a little time."""
-        idle = self._step in (self._handshake, self._read) and not self._incoming
-        if self._outlet or idle:
+        steps = (self._handshake, self._read, self._discard, self._flow)
+        if self._step in steps and not self._incoming:
             self.close()
         else:
             self._by(min(seconds, self.deadline - self._server.now()), self.close)
@@ -178,6 +178,7 @@ class Connection:
         self._refuse(plain(503, "the answer took too long"))
 
     def _refuse(self, answer: Response) -> None:
+        self._incoming.clear()
         self._outgoing.append(memoryview(head(answer, keep=False) + answer.body))
         self._then = self._linger
         self._send()
@@ -228,22 +229,25 @@ class Connection:
         self._by(_LINGER_SECONDS, self.close)
 
     def _discard(self) -> None:
-        data = self.wire.receive()
-        self._left -= len(data or b"")
-        if data == b"" or self._left < 0:
+        size = self.wire.discard()
+        self._left -= size or 0
+        if size == 0 or self._left < 0:
             self.close()
 
     def _begin_to_stream(self, request: Request, stream: Stream) -> None:
-        self._outgoing.append(memoryview(head(stream, keep=False, more=self._server.headers)))
+        start = head(stream, keep=False, more=self._server.headers)
         if request.method == "HEAD":
+            self._outgoing.append(memoryview(start))
             self._send()
             return
-        self._outlet = Outlet(
-            self._limits.stream_bytes, lambda: self._server.soon(self, self._pour)
-        )
-        self._outlet.left(-len(self._outgoing[0]))
+        outlet = Outlet(self._limits.stream_bytes, lambda: self._server.soon(self, self._pour))
+        outlet.send(start)
+        opened = self._server.fenced(request, lambda: stream.open(outlet.send))
+        if isinstance(opened, Response):
+            self.reply(request, opened)
+            return
+        self._outlet, self._end_stream = outlet, opened
         self._step, self.deadline = self._flow, inf
-        self._end_stream = stream.open(self._outlet.send)
         self._pour()
 
     def _flow(self) -> None:

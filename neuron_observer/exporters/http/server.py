@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import partial
 from math import inf
 from threading import Thread, get_ident
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from neuron_observer.clock import SystemClock
 from neuron_observer.exporters.http.connection import Connection
@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 
     from neuron_observer.clock import Clock
     from neuron_observer.exporters.http.wire import Wire
-    from neuron_observer.exporters.message import Handler, Request, Response, Stream
+    from neuron_observer.exporters.message import Request, Response
     from neuron_observer.exporters.routes import Routes
     from neuron_observer.exporters.web import Web
     from neuron_observer.exporters.web.tls import Secured
 
+Result = TypeVar("Result")
 _AT_ONCE = 16  # connections that are taken before others have their turn
 _NO_DESCRIPTOR = 0.1  # seconds until the next try
 _LAST_SECONDS = 0.5  # for what is being answered while the server stops
@@ -155,22 +156,23 @@ class Server:
             connection.reply(request, _PRIVATE)
             return
         route = choose(self.routes, request)
+        work = partial(route.handler, request)
         if not route.waits:
-            connection.reply(request, self._handled(route.handler, request))
+            connection.reply(request, self.fenced(request, work))
             return
 
         def handle() -> None:
-            found = self._handled(route.handler, request)
+            found = self.fenced(request, work)
             self.soon(connection, lambda: connection.reply(request, found))
 
         worker = self._tcp_worker if connection.peer is None else self._unix_worker
         if not worker.submit(handle):
             connection.reply(request, _BUSY)
 
-    def _handled(self, handler: Handler, request: Request) -> Response | Stream:
-        """The answer of a handler; one that fails costs only its own request."""
+    def fenced(self, request: Request, work: Callable[[], Result]) -> Result | Response:
+        """What a handler says; one that fails costs only its own request."""
         try:
-            return handler(request)
+            return work()
         except Exception as error:  # noqa: BLE001 - see above; reported
             self.report(f"{request.path}: {type(error).__name__}: {error}")
             return plain(500, "this is an error of the observer; its log says more")

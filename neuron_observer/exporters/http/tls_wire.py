@@ -12,7 +12,7 @@ from contextlib import suppress
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import TYPE_CHECKING
 
-from neuron_observer.exporters.http.wire import CHUNK, PlainWire
+from neuron_observer.exporters.http.wire import SCRAP, PlainWire
 
 if TYPE_CHECKING:
     from collections import deque
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from neuron_observer.exporters.web.tls import Secured
 
 _HANDSHAKE = b"\x16"  # the type of the first record of a client
+_RECORD = 16384  # bytes, at most; one is read at once, so that none stays where no selector sees it
 _JOINED = 65536  # bytes that are handed to TLS at once
 
 
@@ -59,20 +60,27 @@ class TlsWire:
         return None
 
     def receive(self) -> bytes | None:
-        """What came; a whole record at once, so that none stays where no selector sees it."""
+        """What came."""
         try:
-            return self.sock.recv(CHUNK)
+            return self.sock.recv(_RECORD)
         except ssl.SSLWantReadError:
             self.waits_for = EVENT_READ
         except ssl.SSLWantWriteError:
             self.waits_for = EVENT_WRITE
         return None
 
+    def discard(self) -> int | None:
+        """Throw away what came, also before a handshake is done."""
+        try:
+            return self.sock.recv_into(SCRAP)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError):
+            return None
+
     def send(self, pieces: deque[memoryview]) -> int:
         """Small pieces in one record, of large ones a part."""
         data = pieces[0][:_JOINED]
-        if len(pieces) > 1 and len(data) < CHUNK:
-            data = memoryview(b"".join((data, pieces[1][: CHUNK - len(data)])))
+        if len(pieces) > 1 and len(data) < _RECORD:
+            data = memoryview(b"".join((data, pieces[1][: _RECORD - len(data)])))
         try:
             return self.sock.send(data)
         except ssl.SSLWantReadError:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections import deque
 
-CHUNK = 16384  # bytes that are read at once
-_PIECES = 8  # that are written at once
+_CHUNK = 4096  # bytes that are read at once
+SCRAP = memoryview(bytearray(65536))  # for what is read and thrown away
+_PIECES = 64  # that are written at once
 
 
 class Wire(Protocol):
@@ -27,6 +28,10 @@ class Wire(Protocol):
 
     def receive(self) -> bytes | None:
         """What came: None for nothing yet, empty at the end."""
+        ...
+
+    def discard(self) -> int | None:
+        """Throw away what came: how much, None for nothing yet, 0 at the end."""
         ...
 
     def send(self, pieces: deque[memoryview]) -> int:
@@ -55,9 +60,16 @@ class PlainWire:
     def receive(self) -> bytes | None:
         """What came."""
         try:
-            return self.sock.recv(CHUNK)
+            return self.sock.recv(_CHUNK)
         except BlockingIOError:
             self.waits_for = EVENT_READ
+            return None
+
+    def discard(self) -> int | None:
+        """Throw away what came."""
+        try:
+            return self.sock.recv_into(SCRAP)
+        except BlockingIOError:
             return None
 
     def send(self, pieces: deque[memoryview]) -> int:

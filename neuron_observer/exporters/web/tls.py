@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from neuron_observer.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from neuron_observer.exporters.web.settings import Tls
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
@@ -49,7 +51,7 @@ def secured(tls: Tls) -> Secured:
     for file in filter(None, (tls.cert_file, tls.key_file, tls.client_ca_file)):
         _must_be_readable(file)
     try:
-        context.load_cert_chain(tls.cert_file, tls.key_file, password=_no_password)
+        context.load_cert_chain(tls.cert_file, tls.key_file, password=_refuse_to_ask(tls.key_file))
     except ssl.SSLError as error:
         if error.reason == "KEY_VALUES_MISMATCH":
             message = f"is not the key of the certificate {tls.cert_file}"
@@ -80,10 +82,14 @@ def _must_be_readable(file: str) -> None:
         raise ConfigError(message, file=file, remedy=_READABLE) from None
 
 
-def _no_password() -> str:
+def _refuse_to_ask(file: str) -> Callable[[], str]:
     """A daemon has nobody to ask; without this OpenSSL would ask on the terminal."""
-    raise ConfigError(
-        "is encrypted, and a daemon has nobody to ask for the password",
-        file="the private key",
-        remedy="openssl pkey -in KEY -out PLAIN writes it without; then chmod 600 PLAIN.",
-    )
+
+    def refuse() -> str:
+        raise ConfigError(
+            "is encrypted, and a daemon has nobody to ask for the password",
+            file=file,
+            remedy=f"openssl pkey -in {file} -out PLAIN writes it without; then chmod 600 PLAIN.",
+        )
+
+    return refuse

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,86 +12,26 @@ import pytest
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.listener import Address, bound, listen
 from neuron_observer.exporters.message import Peer, Request, Response, Stream, plain
-from neuron_observer.exporters.routes import Route
+from neuron_observer.exporters.routes import Route, owner_only
+from tests.exporters.http.served import (
+    GET,
+    LARGE,
+    LAST,
+    QUICK,
+    ROUTES,
+    asked,
+    client,
+    hello,
+    rest,
+    served,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from neuron_observer.exporters.message import Send
     from neuron_observer.exporters.routes import Routes
-
-GET = b"GET /hello HTTP/1.1\r\nHost: h\r\n\r\n"
-LAST = b"GET /hello HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
-QUICK = Limits(
-    connections=8, request_bytes=2048, request_seconds=0.1, idle_seconds=0.3, answer_seconds=0.3
-)
-
-
-def hello(request: Request) -> Response:
-    """Who was asked, and how."""
-    return plain(200, f"{request.method} {request.path} {request.query}")
-
-
-def broken(_: Request) -> Response:
-    """A handler with an error."""
-    raise KeyError("lost")
-
-
-def large(_: Request) -> Response:
-    """More than all buffers on the way hold."""
-    return Response(b"x" * 30_000_000)
-
-
-def echo(request: Request) -> Response:
-    """What was sent."""
-    return Response(request.body)
-
-
-ROUTES: Routes = {
-    "/hello": hello,
-    "/broken": broken,
-    "/large": large,
-    "/echo": Route(echo, ("POST",)),
-}
-
-
-@contextmanager
-def served(
-    limits: Limits | None = None, said: list[str] | None = None, routes: Routes = ROUTES
-) -> Iterator[Address]:
-    """A server for as long as the test needs it."""
-    listener = listen(Address("127.0.0.1", 0))
-    address = bound(listener)
-    told: list[str] = [] if said is None else said
-    server = Server([listener], routes, limits=limits, report=told.append)
-    server.start()
-    try:
-        yield address
-    finally:
-        server.close()
-
-
-@contextmanager
-def client(address: Address) -> Iterator[socket.socket]:
-    """A connection that waits no longer than a test may."""
-    with socket.create_connection(address, timeout=5) as sock:
-        yield sock
-
-
-def rest(sock: socket.socket) -> bytes:
-    """All that comes until the server closes."""
-    found = b""
-    while more := sock.recv(65536):
-        found += more
-    return found
-
-
-def asked(address: Address, request: bytes) -> bytes:
-    """The whole answer to some bytes."""
-    with client(address) as sock:
-        sock.sendall(request)
-        return rest(sock)
 
 
 def test_answers() -> None:
@@ -152,6 +91,79 @@ def test_an_answer_is_one_write() -> None:
         assert sock.recv(65536).endswith(b"\r\n\r\nGET /hello \n")
 
 
+def test_pieces_of_an_answer_are_one_answer() -> None:
+    """All of it arrives, in order, however often the socket is full on the way."""
+    with served() as address:
+        got = asked(address, LAST.replace(b"/hello", b"/large"))
+    head, _, body = got.partition(b"\r\n\r\n")
+    assert b"\r\nContent-Length: %d\r\n" % LARGE in head
+    assert body == b"x" * LARGE
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"Content-Length: 3\r\nContent-Length: 40\r\n\r\nabc",
+        b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"X: a\r\n Content-Length: 40\r\n\r\n",
+        b"X: a\nContent-Length: 40\r\n\r\n",
+        b"X: a\rContent-Length: 40\r\n\r\n",
+        b"Content-Length : 40\r\n\r\n",
+        b"Content-Length: 0x28\r\n\r\n",
+        b"Host: another\r\n\r\n",
+    ],
+)
+def test_nothing_is_smuggled(raw: bytes) -> None:
+    """One refusal, and the request that follows is not answered on this connection."""
+    with served() as address:
+        got = asked(address, b"POST /echo HTTP/1.1\r\nHost: h\r\n" + raw + GET)
+        assert got.count(b"HTTP/1.1 ") == 1
+        assert got[9:12] in (b"400", b"411")
+        assert b"\r\nConnection: close\r\n" in got
+        assert asked(address, LAST).startswith(b"HTTP/1.1 200")
+
+
+def test_leave_to_send_a_body() -> None:
+    """A client that waits for it gets it."""
+    with served() as address, client(address) as sock:
+        head = b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-continue\r\n"
+        sock.sendall(head + b"Connection: close\r\n\r\n")
+        assert sock.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        sock.sendall(b"ab")
+        assert rest(sock).endswith(b"\r\n\r\nab")
+
+
+def test_whoever_waits_holds_up_nobody() -> None:
+    """A route that waits has a thread of its own; too many are told so; late is too late."""
+    go_on, begun = threading.Event(), threading.Event()
+
+    def wait(_: Request) -> Response:
+        begun.set()
+        go_on.wait(5)
+        return plain(200, "at last")
+
+    routes: Routes = {"/wait": Route(wait, waits=True), "/hello": hello}
+    waits = GET.replace(b"/hello", b"/wait")
+    with (
+        served(Limits(waiting=1, answer_seconds=0.3), routes=routes) as address,
+        client(address) as first,
+        client(address) as second,
+        client(address) as third,
+    ):
+        first.sendall(waits)
+        assert begun.wait(5)
+        second.sendall(waits)
+        assert asked(address, LAST).startswith(b"HTTP/1.1 200")
+        third.sendall(waits)
+        assert b"too many wait" in third.recv(65536)
+        assert b"the answer took too long" in rest(first)
+        go_on.set()
+        assert asked(address, waits.replace(b"Host", b"Connection: close\r\nHost")).endswith(
+            b"at last\n"
+        )
+
+
 def test_half_a_request_ends() -> None:
     """Whoever begins a request must finish it in time, however slowly he feeds it."""
     with served(QUICK) as address, client(address) as sock:
@@ -191,6 +203,27 @@ def test_too_many_connections() -> None:
 def _in_time(address: Address) -> bool:
     """Whether a later try is answered: the thread of the first may still be ending."""
     return any(asked(address, LAST).startswith(b"HTTP/1.1 200") for _ in range(50))
+
+
+def test_tcp_does_not_lock_out_the_unix_socket(tmp_path: Path) -> None:
+    """However many come over the network, this machine's own programs are answered."""
+    path, tcp = str(tmp_path / "socket"), listen(Address("127.0.0.1", 0))
+    address = bound(tcp)
+    with socket.socket(socket.AF_UNIX) as unix:
+        unix.bind(path)
+        unix.listen()
+        server = Server([tcp, unix], ROUTES, limits=Limits(connections=1, refusals=0))
+        server.start()
+        with client(address) as first, socket.socket(socket.AF_UNIX) as sock:
+            first.sendall(GET)
+            assert first.recv(65536).startswith(b"HTTP/1.1 200")
+            with client(address) as second:
+                assert second.recv(100) == b""  # not even a word
+            sock.settimeout(5)
+            sock.connect(path)
+            sock.sendall(LAST)
+            assert rest(sock).startswith(b"HTTP/1.1 200")
+        server.close()
 
 
 def test_gone_clients_cost_nothing() -> None:
@@ -276,6 +309,77 @@ def test_a_client_that_takes_no_stream_is_dropped() -> None:
             sock.sendall(GET.replace(b"/hello", b"/stream"))
             assert gone.wait(5)
         assert asked(address, b"GET /nix HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 404 ")
+
+
+def test_the_end_of_the_server_ends_streams() -> None:
+    """Whoever opened one is told, and an error of his costs nothing."""
+    said: list[str] = []
+
+    def begin(send: Send) -> Callable[[], None]:
+        send(b"hello")
+
+        def end() -> None:
+            raise KeyError("lost")
+
+        return end
+
+    routes = {"/stream": lambda _: Stream(begin)}
+    with served(said=said, routes=routes) as address:
+        sock = socket.create_connection(address, timeout=5)
+        sock.sendall(GET.replace(b"/hello", b"/stream"))
+        while not sock.recv(65536).endswith(b"hello"):
+            pass
+    assert rest(sock) == b""
+    sock.close()
+    assert said == ["a connection: KeyError: 'lost'"]
+
+
+def test_a_stream_that_cannot_be_opened() -> None:
+    """An error of the observer, and the server goes on."""
+    said: list[str] = []
+
+    def begin(_: Send) -> Callable[[], None]:
+        raise KeyError("lost")
+
+    with served(said=said, routes={"/stream": lambda _: Stream(begin)}) as address:
+        got = asked(address, LAST.replace(b"/hello", b"/stream"))
+        assert got.startswith(b"HTTP/1.1 500 ")
+        assert asked(address, LAST).startswith(b"HTTP/1.1 404")
+    assert said == ["/stream: KeyError: 'lost'"]
+
+
+def test_only_the_head_of_a_stream() -> None:
+    """HEAD opens none."""
+    with served(routes={"/stream": lambda _: Stream(lambda _: pytest.fail("opened"))}) as address:
+        got = asked(address, b"HEAD /stream HTTP/1.1\r\nHost: h\r\n\r\n")
+    assert got.endswith(b"\r\n\r\n")
+
+
+def test_changes_only_by_the_unix_socket(tmp_path: Path) -> None:
+    """The same route on both: by TCP it is forbidden, whatever headers a client makes up."""
+    changed: list[bytes] = []
+
+    def change(request: Request) -> Response:
+        changed.append(request.body)
+        return plain(202, "done")
+
+    post = b"POST /change HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 1\r\n\r\n"
+    path, tcp = str(tmp_path / "socket"), listen(Address("127.0.0.1", 0))
+    address = bound(tcp)
+    with socket.socket(socket.AF_UNIX) as unix:
+        unix.bind(path)
+        unix.listen()
+        routes = {"/change": Route(owner_only(change), ("POST",))}
+        server = Server([tcp, unix], routes)
+        server.start()
+        assert asked(address, post + b"t").startswith(b"HTTP/1.1 403 ")
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.settimeout(5)
+            sock.connect(path)
+            sock.sendall(post + b"u")
+            assert rest(sock).startswith(b"HTTP/1.1 202 ")
+        server.close()
+    assert changed == [b"u"]
 
 
 def test_a_unix_socket_tells_who_asks(tmp_path: Path) -> None:

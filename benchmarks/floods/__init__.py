@@ -1,0 +1,1 @@
+"""What a flood of clients does to the daemon: `python -m benchmarks.floods`."""

@@ -110,7 +110,8 @@ ROWS = (
     ),
     Row(
         "events",
-        f"What happened and what changed, oldest first, as far as it is held ({MOST} entries).",
+        f"What happened and what changed, oldest first: the last {MOST} entries, and before them"
+        " events and findings as far as they are kept.",
         "Events",
         events,
         (

@@ -58,7 +58,9 @@ def daemon(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], Address]]:
     """A daemon on a port of its own, ready to answer."""
     options = ("--listen", "127.0.0.1:0", "--host-root", SMALL, *arguments)
     with started("daemon", *options) as process:
-        head = said(process, r"neuron-observer: \S+: http://([\d.]+):(\d+)/metrics(?:, unix:\S+)?, host .*")
+        head = said(
+            process, r"neuron-observer: \S+: http://([\d.]+):(\d+)/metrics(?:, unix:\S+)?, host .*"
+        )
         address = Address(head[1], int(head[2]))
         wait_for(lambda: get(address, "/readyz")[0] == 200)
         yield process, address

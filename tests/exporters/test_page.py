@@ -201,8 +201,9 @@ def test_every_family_has_the_labels_that_the_documentation_names() -> None:
         runs=(Run("efa", ok=True, seconds=0.0),), jobs=(job,), job_scan=JobScan(1, 1, 0, 0)
     )
     finding = Finding("f", entity, *words, "")
-    both = (finding, finding._replace(shadow=True))
-    shown = OneFrame(Frame(snapshot, both, one.health))
+    hidden = finding._replace(state=State.SUPPRESSED)
+    found_all = (finding, finding._replace(shadow=True), hidden)
+    shown = OneFrame(Frame(snapshot, found_all, one.health))
     page = text(Page(shown, ManualClock(monotonic=0.0), job_labels=True))
     for family in (*JUDGED, *TAIL):
         found = values(page, family.sample_name)

@@ -172,7 +172,7 @@ def _compared(host: Host, told: dict[Whose, dict[str, Any]], known: set[Whose]) 
 def _doubled(host: Host) -> int:
     """Findings that have more than one row: none of the storm's went away."""
     with closing(sqlite3.connect(host.state / "state.db")) as state:
-        query = "SELECT count(*) FROM (SELECT 1 FROM findings GROUP BY rule, key, core, label"
+        query = "SELECT count(*) FROM (SELECT 1 FROM findings GROUP BY rule, core, label"
         (count,) = state.execute(f"{query} HAVING count(*) > 1)").fetchone()
     return int(count)
 

@@ -154,10 +154,13 @@ def _write_findings(
     now = change.memory.findings
     ended = _known(change.ended, before)
     over = {(one.mark, one.kept.life.first_seen) for one in ended}
+    here = {(mark.rule, mark.place, kept.life.first_seen) for mark, kept in now.items()}
     for mark, kept in before.items():
         begun = kept.life.first_seen
         if (mark not in now or now[mark].life.first_seen != begun) and (mark, begun) not in over:
-            _end(connection, mark, kept, change.at)
+            # its serial number became known: the same finding under another key
+            moved = (mark.rule, mark.place, begun) in here
+            _end(connection, mark, kept, change.at, moved=moved)
     fresh = {
         mark: kept
         for mark, kept in now.items()
@@ -199,10 +202,10 @@ def _differs(before: Kept, now: Kept, *, whole: bool) -> bool:
     return rows.shows(before) != rows.shows(now)
 
 
-def _end(connection: sqlite3.Connection, mark: Mark, kept: Kept, at: float) -> None:
+def _end(connection: sqlite3.Connection, mark: Mark, kept: Kept, at: float, *, moved: bool) -> None:
     """It never fired, or its rule is no more."""
     key = (*rows.mark_columns(mark), kept.life.first_seen)
-    if kept.life.state is State.PENDING:
+    if moved or kept.life.state is State.PENDING:
         connection.execute(f"DELETE FROM findings WHERE {_SAME} AND first_seen = ?", key)
     else:
         connection.execute(

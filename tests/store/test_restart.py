@@ -250,6 +250,8 @@ def test_a_serial_number_that_appears_later_keeps_what_was_known(node: Node) -> 
     assert node.one("grown").evidence[0].previous == 5
     node.again()
     assert {mark.key for mark in node.store.load().findings} == {chip().key}
+    assert node.store.past
+    assert node.store.past.ended() == []
 
 
 def test_set_healthy_is_a_baseline_for_good(node: Node) -> None:

@@ -20,6 +20,7 @@ BENCHMARKS = (
     "scrape",
     "faults",
     "noise",
+    "store",
 )
 
 

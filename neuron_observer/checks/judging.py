@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from neuron_observer.checks.beside import Beside
+from neuron_observer.checks.beside import IDS, Beside
 from neuron_observer.checks.inventory import cores_missing
 from neuron_observer.jobs.impact import Impacts, leftovers
 from neuron_observer.model import Frame, Severity
@@ -79,7 +79,8 @@ class Judge:
 
     def suppress(self, rule_id: str, device: int | None, until: float, word: Word) -> bool:
         """Have a rule's findings count for nothing until then; False if there is no such rule."""
-        return self.engine.suppress(rule_id, device, until, word)
+        severity = Severity.WARNING if rule_id in IDS else None
+        return self.engine.suppress(rule_id, device, until, word, severity)
 
     def unsuppress(self, rule_id: str, device: int | None) -> bool:
         """Have them count again; False if they did."""

@@ -32,7 +32,7 @@ from neuron_observer.rules.view import View
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from neuron_observer.model import Coverage, Device, Finding, Health, Snapshot
+    from neuron_observer.model import Coverage, Device, Finding, Health, Severity, Snapshot
     from neuron_observer.rules.instance import Instance
     from neuron_observer.rules.roster import Id
     from neuron_observer.rules.rule import Rule
@@ -215,10 +215,21 @@ class Engine:
     def _stands(self, instance: Instance) -> bool:
         return instance.life is not None and instance.life.state is not State.RESOLVED
 
-    def suppress(self, rule_id: str, device: int | None, until: float, word: Word) -> bool:
-        """Have a rule's findings count for nothing until then; False if there is no such rule."""
+    def suppress(
+        self,
+        rule_id: str,
+        device: int | None,
+        until: float,
+        word: Word,
+        severity: Severity | None = None,
+    ) -> bool:
+        """Have a rule's findings count for nothing until then; False if there is no such rule.
+
+        `severity` is that of findings which no rule tells.
+        """
         rule = next((rule for rule in self.rules if rule.id == rule_id), None)
-        if rule is None:
+        severity = rule.severity if rule else severity
+        if severity is None:
             return False
         standing = [
             one
@@ -226,7 +237,7 @@ class Engine:
             if one.id == rule_id and device in (None, one.entity.device)
         ]
         key = None if device is None else self.scene.keys.get(device, "")
-        worst = worst_of(standing, rule.severity)
+        worst = worst_of(standing, severity)
         self.hush.add(Suppression(rule_id, key, until, worst, word))
         self._folded = None
         return True

@@ -79,6 +79,8 @@ class Keeper:
         snapshot = frame.snapshot
         self._at = snapshot.at
         said = self._said()
+        if self._writer.final and not said:
+            return  # nothing will ever be written
         self._collect(frame)
         if any(event.kind in _RELOADS for event in snapshot.events):
             self._origin = self._ask_origin()
@@ -150,7 +152,7 @@ class Keeper:
 
     def close(self, *, last: bool = True) -> None:
         """Write the last; without `last` the loop's thread still hangs, and what it has is left."""
-        if last:
+        if last and self._at:  # at least one frame
             self._hand_over(self._said(), whole=True)
         self._stopped = True
         self._wake.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -38,7 +39,7 @@ def open_state(directory: Directory, origin: Origin, wall: float) -> Opened:
     try:
         directory.hold()
     except HeldError as error:
-        return Opened(problem=str(error), final=True, read=False)
+        return Opened(problem=f"{error.message}. {error.remedy}", final=True, read=False)
     except OSError as error:
         return _read_only(directory, origin, f"{directory.path}: {error.strerror or error}", wall)
     try:
@@ -103,7 +104,7 @@ def _set_aside(directory: Directory, why: str, wall: float) -> Event:
 
 def _read_only(directory: Directory, origin: Origin, problem: str, wall: float) -> Opened:
     """What is there counts, although nothing can be written."""
-    if not directory.database.exists():
+    if not os.path.exists(directory.database):  # noqa: PTH110 - False also where nobody may look
         return Opened(problem=problem)
     try:
         database = Database(directory.database, writable=False)

@@ -58,7 +58,7 @@ class Writer:
         self._retention = retention
         self._database: Database | None = opened.database
         self._read = opened.read
-        self._final = opened.final or directory is None
+        self.final = opened.final or directory is None  # nothing will ever be written
         self._saved: Memory = opened.stored
         self._lock = threading.Lock()  # of what waits
         self._writing = threading.Lock()
@@ -76,7 +76,7 @@ class Writer:
     @property
     def pause(self) -> float:
         """Seconds after which to look again without being woken."""
-        return RETRY if self._problem and not self._final else _IDLE
+        return RETRY if self._problem and not self.final else _IDLE
 
     def status(self) -> Status:
         """How it does now; from any thread."""
@@ -126,12 +126,14 @@ class Writer:
         return change, answers
 
     def _give_back(self, change: Change) -> None:
+        if self.final:
+            return
         with self._lock:
             newer = self._waiting
             self._waiting = change if newer is None else self._joined(change, newer)
 
     def _tried(self, change: Change, *, hurry: bool) -> bool:
-        if self._final or (self._clock.monotonic() < self._retry_at and not hurry):
+        if self.final or (self._clock.monotonic() < self._retry_at and not hurry):
             return False
         try:
             self._write(change)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from neuron_observer.checks.beside import Beside
+from neuron_observer.checks.judging import judge_by
 from neuron_observer.model import Action, Confidence, Entity, Finding, Severity, State
 from neuron_observer.rules.engine import Engine
 from neuron_observer.rules.memory import Memory, Word
@@ -55,3 +56,13 @@ def test_findings_of_rules_are_not_taken_for_its_own() -> None:
     told = beside()
     told([HELD._replace(id="sram-uncorrectable")], 10.0, certain=True)
     assert beside(Memory(findings=told.kept()))([], 20.0, certain=False) == ()
+
+
+def test_it_can_be_suppressed_like_any_other() -> None:
+    """By its id."""
+    judge = judge_by([])
+    assert not judge.suppress("no-such", None, 100.0, ME)
+    assert judge.suppress("device-held", None, 100.0, ME)
+    told = judge._beside
+    (one,) = told([HELD], 10.0, certain=True)
+    assert one.state is State.SUPPRESSED

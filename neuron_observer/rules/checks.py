@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from neuron_observer.catalogue import METRICS
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.model import Place
     from neuron_observer.rules.scene import Scene
+    from neuron_observer.rules.view import Seen
 
 _NO_NUMBER = Missing(Why.FAILED, "is no number")
 
@@ -27,10 +29,12 @@ class Level:
         self._sign = 1.0 if isinstance(leaf, r.Above) else -1.0
         self._level = is_level(leaf.metric)
         self._on = False
+        self._calm = -inf  # a value up to here changes nothing; of `below` it is negative
 
     def evaluate(self, scene: Scene, place: Place) -> Outcome:
         """Compare the value with the limit; once true, with the one at which it clears."""
         leaf = self._leaf
+        self._calm = -inf
         seen = scene.view.see(leaf.metric, place)
         if isinstance(seen.cell, Missing):
             return scene.hole(leaf.metric, place, seen.cell)
@@ -46,8 +50,13 @@ class Level:
         enter, leave = limit
         self._on = over > self._sign * (leave if self._on else enter)
         if not self._on:
+            self._calm = -inf if self._level else self._sign * enter
             return FALSE
         return scene.shown(leaf.metric, place, seen, baseline, than=enter, baseline=baseline)
+
+    def unmoved(self, seen: Seen) -> bool:
+        """Whether it says of this reading what it said when it was looked at last."""
+        return not isinstance(seen.cell, (Missing, str)) and self._sign * seen.cell <= self._calm
 
     def _limit(self, scene: Scene, place: Place) -> tuple[float, float] | Outcome:
         """Where it becomes true, and where false again."""
@@ -126,11 +135,13 @@ class Absent:
     def __init__(self, leaf: r.AbsentFor) -> None:
         self._leaf = leaf
         self._since: float | None = None
+        self._there = False  # when it was looked at last
 
     def evaluate(self, scene: Scene, place: Place) -> Outcome:
         """How long it has been missing."""
         leaf = self._leaf
         seen = scene.view.see(leaf.metric, place)
+        self._there = not isinstance(seen.cell, Missing)
         if not isinstance(seen.cell, Missing):
             self._since = None
             return FALSE
@@ -145,6 +156,10 @@ class Absent:
         shown = scene.shown(leaf.metric, place, seen, seconds=lasted, line=seen.cell.detail)
         # that no answer came is our own word
         return shown if seen.cell.why is Why.STALE else _witnessed(shown)
+
+    def unmoved(self, seen: Seen) -> bool:
+        """Whether it says of this reading what it said when it was looked at last."""
+        return self._there and not isinstance(seen.cell, Missing)
 
 
 def _witnessed(shown: Outcome) -> Outcome:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from neuron_observer.rules import rule as r
     from neuron_observer.rules.occurrences import Occurrence
     from neuron_observer.rules.scene import Scene
-    from neuron_observer.rules.view import Spot, View
+    from neuron_observer.rules.view import Seen, Spot, View
 
 LOG = "host.kernel_log.read"
 BESIDE = 1.0  # seconds between two lines of one event
@@ -31,17 +31,23 @@ class Matches:
         self._scope = scope
         self._place = place
         self._of_ours = leaf.finding in EVENTS  # told by our reader, not by a log
+        self._hears = False  # the log was read when it was looked at last
 
     def bind(self, _view: View) -> list[Spot]:
         """What it reads."""
         return [] if self._of_ours else [(LOG, NODE)]
 
+    def unmoved(self, spot: Spot, seen: Seen) -> bool:
+        """Whether a new reading changes nothing: of the log only that it is read counts."""
+        return spot[0] != LOG or (self._hears and not isinstance(seen.cell, Missing))
+
     def evaluate(self, scene: Scene) -> Outcome:
         """What it says now."""
         leaf = self._leaf
         found = self._found(scene)
+        cell = scene.view.see(LOG, NODE).cell
+        self._hears = not isinstance(cell, Missing)
         if len(found) < leaf.at_least:
-            cell = scene.view.see(LOG, NODE).cell
             if isinstance(cell, Missing) and not self._of_ours:
                 reason = cell if cell.why is Why.DENIED else _NO_LOG
                 return Outcome(None, holes=(Hole(LOG, NODE, reason),), open=True)
@@ -96,6 +102,10 @@ class MissingDevice:
         """What it reads."""
         return [("node.devices", NODE)]
 
+    def unmoved(self, spot: Spot, _seen: Seen) -> bool:
+        """Whether a new reading changes nothing."""
+        return spot[0] != "node.devices"
+
     def evaluate(self, scene: Scene) -> Outcome:
         """What it says now."""
         snapshot = scene.view.snapshot
@@ -134,6 +144,10 @@ class CollectorFails:
     def bind(self, _view: View) -> list[Spot]:
         """What it reads."""
         return []
+
+    def unmoved(self, _spot: Spot, _seen: Seen) -> bool:
+        """No reading changes it."""
+        return True
 
     def evaluate(self, scene: Scene) -> Outcome:
         """What it says now."""
@@ -175,6 +189,10 @@ class ClockJumped:
     def bind(self, _view: View) -> list[Spot]:
         """What it reads."""
         return []
+
+    def unmoved(self, _spot: Spot, _seen: Seen) -> bool:
+        """No reading changes it."""
+        return True
 
     def evaluate(self, scene: Scene) -> Outcome:
         """What it says now."""

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from neuron_observer.model import Coverage, Gap, Missing, Why
-from neuron_observer.rules.findings import entity
+from neuron_observer.rules.findings import entity, place_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,7 +111,7 @@ class Cover:
         if self._coverage is None:
             self.decided = self._count_decided()
             required = sum(self._required.values()) - len(self._open_required())
-            missing = sorted(self._missing.items(), key=lambda item: _place_order(item[0]))
+            missing = sorted(self._missing.items(), key=lambda item: _order(item[0]))
             self._coverage = Coverage(
                 required - len(missing),
                 required,
@@ -152,7 +152,5 @@ def _told(reason: Missing) -> str:
     return _WORDS[reason.why] + (reason.detail or reason.why.value)
 
 
-def _place_order(instance: Instance) -> tuple[int, int, str, str]:
-    place = instance.place
-    device = -1 if place.device is None else place.device
-    return device, -1 if place.core is None else place.core, place.label, instance.rule.id
+def _order(instance: Instance) -> tuple[int, int, str, str]:
+    return *place_order(instance.place), instance.rule.id

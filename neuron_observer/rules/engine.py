@@ -85,18 +85,20 @@ class Engine:
         self._go_on(snapshot)
         scene.history = history
         changed, moved = scene.view.take(snapshot)
-        dirty: set[Instance] = set()
+        dirty: dict[Instance, None] = {}  # in order, so that two runs are alike
         if moved:
             version = parse_version(snapshot.driver.version)
             self._capped = not (self._trust_untested or is_checked(version))
-            dirty.update(roster.arrange(snapshot.devices))
+            dirty |= dict.fromkeys(roster.arrange(snapshot.devices))
             self._folded = None
             while roster.dropped:
                 self._findings.pop(roster.dropped.pop(), None)
-        for spot in chain(changed, scene.crowds.take(changed, moved=moved)):
-            dirty.update(roster.readers.get(spot, ()))
-        dirty |= roster.told(scene.occurrences.take(snapshot, scene.view.devices))
-        dirty.update(self._woken(snapshot.monotonic))
+        for spot in changed:
+            dirty |= dict.fromkeys(roster.concerned(spot))
+        for spot in scene.crowds.take(changed, moved=moved):
+            dirty |= dict.fromkeys(roster.readers.get(spot, ()))
+        told = roster.told(scene.occurrences.take(snapshot, scene.view.devices))
+        dirty |= dict.fromkeys(chain(told, self._woken(snapshot.monotonic)))
         self.evaluated = len(dirty)
         for instance in dirty:
             self._evaluate(instance, snapshot.at)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from neuron_observer.rules.predicates import Shared
     from neuron_observer.rules.rule import Rule
     from neuron_observer.rules.scene import Scene
-    from neuron_observer.rules.view import Spot, View
+    from neuron_observer.rules.view import Seen, Spot, View
 
 _NOT_HERE = Missing(Why.UNSUPPORTED, "does not apply here")
 STOOD_STILL = 60.0  # seconds after which a counter that did not move contradicts a line
@@ -67,6 +67,12 @@ class Instance:
         if self.rule.witness:
             self._witnesses = tuple(_under(self.rule.witness, self.place, view))
         return spots
+
+    def unmoved(self, spot: Spot, seen: Seen) -> bool:
+        """Whether a new reading of something that it reads is sure to change nothing."""
+        if self.life is not None or not self._test.unmoved(spot, seen):
+            return False
+        return self._given is None or self._given.unmoved(spot, seen)
 
     def restore(self, kept: Kept, now: float) -> None:
         """Go on with a finding of an earlier run; time that must pass begins anew."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.rules.rule import Condition, Leaf
     from neuron_observer.rules.scene import Scene
-    from neuron_observer.rules.view import Spot, View
+    from neuron_observer.rules.view import Seen, Spot, View
 
 _ELSEWHERE = Missing(Why.UNSUPPORTED, "not known of this place")
 
@@ -43,11 +43,18 @@ class Check(Protocol):
         ...
 
 
+_PATIENT = (checks.Level, checks.Absent, trend.Trend)  # that know what would change their answer
+
+
 class Test(Protocol):
     """A condition of one place."""
 
     def bind(self, view: View) -> Iterable[Spot]:
         """Find what it reads; again whenever files came or went."""
+        ...
+
+    def unmoved(self, spot: Spot, seen: Seen) -> bool:
+        """Whether a new reading of something that it reads is sure to change nothing."""
         ...
 
     def evaluate(self, scene: Scene) -> Outcome:
@@ -94,6 +101,9 @@ class _Joined:
         for part in self._parts:
             yield from part.bind(view)
 
+    def unmoved(self, spot: Spot, seen: Seen) -> bool:
+        return all([part.unmoved(spot, seen) for part in self._parts])
+
     def evaluate(self, scene: Scene) -> Outcome:
         return self._join([part.evaluate(scene) for part in self._parts])
 
@@ -105,6 +115,9 @@ class _Turned:
 
     def bind(self, view: View) -> Iterable[Spot]:
         return self._part.bind(view)
+
+    def unmoved(self, spot: Spot, seen: Seen) -> bool:
+        return self._part.unmoved(spot, seen)
 
     def evaluate(self, scene: Scene) -> Outcome:
         return self._turn(self._part.evaluate(scene))
@@ -124,6 +137,9 @@ class _Once:
         if self._bound != view.generation:
             self._spots, self._bound = list(self._part.bind(view)), view.generation
         return self._spots
+
+    def unmoved(self, spot: Spot, seen: Seen) -> bool:
+        return self._part.unmoved(spot, seen)
 
     def evaluate(self, scene: Scene) -> Outcome:
         if self._evaluated != scene.view.generation:
@@ -170,6 +186,13 @@ class _OnReadings:
         always = constant(leaf.metric, device.name if device else None)
         self._constant = Missing(Why.UNSUPPORTED, always) if always else None
         return list(self._spots())
+
+    def unmoved(self, spot: Spot, seen: Seen) -> bool:
+        metric, place = spot
+        if metric == self._leaf.metric:
+            check = self._only or self._checks.get(place)
+            return isinstance(check, _PATIENT) and check.unmoved(seen)
+        return metric != getattr(self._leaf, "than", None)
 
     def _spots(self) -> Iterator[Spot]:
         metrics = r.metrics_of(self._leaf)

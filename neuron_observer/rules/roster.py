@@ -73,6 +73,14 @@ class Roster:
         for spot in instance.bind(self._scene.view):
             self.readers.setdefault(spot, []).append(instance)
 
+    def concerned(self, spot: Spot) -> Iterable[Instance]:
+        """Those to which a new reading may matter."""
+        readers = self.readers.get(spot)
+        if readers is None:
+            return ()
+        seen = self._scene.view.see(*spot)
+        return [one for one in readers if not one.unmoved(spot, seen)]
+
     def _recognise(self, device: Device) -> None:
         """Note who is where; another chip at an index ends what was found of the one before."""
         index, key = device.index, device.key

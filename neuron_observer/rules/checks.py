@@ -12,9 +12,7 @@ from neuron_observer.rules.outcome import FALSE, Outcome, false
 from neuron_observer.rules.trust import is_level, trust
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from neuron_observer.model import Place
+    from neuron_observer.model import Place, Scalar
     from neuron_observer.rules.scene import Scene
     from neuron_observer.rules.view import Seen
 
@@ -23,6 +21,8 @@ _NO_NUMBER = Missing(Why.FAILED, "is no number")
 
 class Level:
     """`above` and `below`, with hysteresis."""
+
+    __slots__ = ("_calm", "_leaf", "_level", "_on", "_sign")
 
     def __init__(self, leaf: r.Above | r.Below) -> None:
         self._leaf = leaf
@@ -77,29 +77,30 @@ class Level:
 class Word:
     """`one_of`, `none_of` and `contains`."""
 
+    __slots__ = ("_leaf",)
+
     def __init__(self, leaf: r.OneOf | r.NoneOf | r.Contains) -> None:
-        self._metric = leaf.metric
-        self._holds: Callable[[int | float | str], bool]
-        if isinstance(leaf, r.OneOf):
-            values = leaf.values
-            self._holds = lambda cell: cell in values
-        elif isinstance(leaf, r.NoneOf):
-            others = leaf.values
-            self._holds = lambda cell: cell not in others
-        else:
-            word = leaf.word
-            self._holds = lambda cell: isinstance(cell, str) and word in cell.split(",")
+        self._leaf = leaf
 
     def evaluate(self, scene: Scene, place: Place) -> Outcome:
         """Compare the word."""
-        seen = scene.view.see(self._metric, place)
+        metric = self._leaf.metric
+        seen = scene.view.see(metric, place)
         if isinstance(seen.cell, Missing):
-            return scene.hole(self._metric, place, seen.cell)
-        return scene.shown(self._metric, place, seen) if self._holds(seen.cell) else FALSE
+            return scene.hole(metric, place, seen.cell)
+        return scene.shown(metric, place, seen) if self._holds(seen.cell) else FALSE
+
+    def _holds(self, cell: Scalar) -> bool:
+        leaf = self._leaf
+        if isinstance(leaf, r.Contains):
+            return isinstance(cell, str) and leaf.word in cell.split(",")
+        return (cell in leaf.values) is isinstance(leaf, r.OneOf)
 
 
 class Stuck:
     """`stuck`: read again and again, and always the same."""
+
+    __slots__ = ("_leaf", "_moved", "_since", "_unwatched", "_value")
 
     def __init__(self, leaf: r.Stuck) -> None:
         self._leaf = leaf
@@ -126,11 +127,13 @@ class Stuck:
         again = max(self._since + skipped + leaf.lasting, scene.now + 0.001)
         if self._moved:
             return false(again)
-        return scene.early(leaf.metric, place, leaf.lasting, again)
+        return scene.early(leaf.lasting, again)
 
 
 class Absent:
     """`absent_for`: a reading that should be there and is not."""
+
+    __slots__ = ("_leaf", "_since", "_there")
 
     def __init__(self, leaf: r.AbsentFor) -> None:
         self._leaf = leaf

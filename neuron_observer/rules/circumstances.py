@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from neuron_observer.model import NODE, Missing, Place, Why
 from neuron_observer.rules.conditions import EVENTS
-from neuron_observer.rules.outcome import FALSE, Hole, Outcome, Sight, false
+from neuron_observer.rules.outcome import FALSE, Outcome, Sight, false, unknown
 
 if TYPE_CHECKING:
     from neuron_observer.model import Scalar
@@ -25,6 +25,8 @@ _NO_LOG = Missing(Why.UNSUPPORTED, "the kernel log is not read")
 
 class Matches:
     """`matches`: events of a name, at a place, within some seconds."""
+
+    __slots__ = ("_hears", "_leaf", "_of_ours", "_place", "_scope")
 
     def __init__(self, leaf: r.Matches, scope: str, place: Place) -> None:
         self._leaf = leaf
@@ -50,7 +52,7 @@ class Matches:
         if len(found) < leaf.at_least:
             if isinstance(cell, Missing) and not self._of_ours:
                 reason = cell if cell.why is Why.DENIED else _NO_LOG
-                return Outcome(None, holes=(Hole(LOG, NODE, reason),), open=True)
+                return unknown(reason, open=True)
             again = found[0].at + leaf.within if found else None
             return Outcome(truth=False, again=again, deaf=not self._of_ours)
         again = found[-leaf.at_least].at + leaf.within
@@ -94,6 +96,8 @@ class Matches:
 
 class MissingDevice:
     """Whether an index that should be there is among the devices."""
+
+    __slots__ = ("_index",)
 
     def __init__(self, place: Place) -> None:
         self._index = place.device

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from neuron_observer.rules.instance import Instance
+    from neuron_observer.rules.outcome import Outcome
     from neuron_observer.rules.rule import Rule
 
 GRACE = 30.0  # seconds for which a late reading is not yet missing: 3 periods of the slowest lane
 MOST = 200  # missing signals that are named
+_NOT_LOOKED_AT = Missing(Why.NOT_YET, "not looked at yet")
 
 _WORDS = {
     Why.UNSUPPORTED: "",
@@ -50,7 +52,7 @@ class Cover:
         self._placed[instance.rule.id] += 1
         if instance.rule.required:
             self._required[instance.place.device] += 1
-            self._missing[instance] = Missing(Why.NOT_YET, "not looked at yet")
+            self._missing[instance] = _NOT_LOOKED_AT
         self._coverage = None
 
     def remove(self, instance: Instance) -> None:
@@ -73,8 +75,7 @@ class Cover:
         if plainly and instance.decided:
             instance.stale_since = None
             return None
-        told = outcome.truth, outcome.open, outcome.deaf, outcome.holes
-        if told == instance.covered:
+        if instance.covered is not None and _same(outcome, instance.covered):
             return None
         known = outcome.truth is not None and not instance.rests_on_hearsay()
         late = not known and not outcome.open and instance.only_stale()
@@ -88,7 +89,7 @@ class Cover:
                 instance.covered = None
                 return until
         self._set(instance, known=known)
-        instance.decided, instance.covered = known, told
+        instance.decided, instance.covered = known, outcome
         return None
 
     def _set(self, instance: Instance, *, known: bool) -> None:
@@ -146,6 +147,14 @@ class Cover:
                 part = f" (on {len(opened)} of {placed})" if len(opened) < placed else ""
                 gaps.append(Gap(rule.id, why + part))
         return gaps
+
+
+def _same(one: Outcome, other: Outcome) -> bool:
+    """Whether two outcomes are the same to the coverage."""
+    return one is other or (
+        (one.truth, one.open, one.deaf) == (other.truth, other.open, other.deaf)
+        and one.holes == other.holes
+    )
 
 
 def _told(reason: Missing) -> str:

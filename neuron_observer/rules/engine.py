@@ -9,7 +9,6 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from itertools import chain, count
-from statistics import median
 from typing import TYPE_CHECKING
 
 from neuron_observer.catalogue.chips import is_checked, parse_version
@@ -20,6 +19,7 @@ from neuron_observer.rules import rule as r
 from neuron_observer.rules.circumstances import LOG
 from neuron_observer.rules.cover import GRACE, Cover
 from neuron_observer.rules.explain import explain
+from neuron_observer.rules.median import median
 from neuron_observer.rules.memory import Memory
 from neuron_observer.rules.occurrences import Occurrences
 from neuron_observer.rules.peers import Crowds
@@ -96,7 +96,7 @@ class Engine:
         for spot in changed:
             dirty |= dict.fromkeys(roster.concerned(spot))
         for spot in scene.crowds.take(changed, moved=moved):
-            dirty |= dict.fromkeys(roster.readers.get(spot, ()))
+            dirty |= dict.fromkeys(roster.readers(spot))
         told = roster.told(scene.occurrences.take(snapshot, scene.view.devices))
         dirty |= dict.fromkeys(chain(told, self._woken(snapshot.monotonic)))
         self.evaluated = len(dirty)
@@ -158,7 +158,7 @@ class Engine:
         found = [words.left(self._finding(instance)) for instance in roster.left]
         roster.left.clear()
         for id_, finding in self._findings.items():
-            shows = roster.instances[id_].outcome.truth and finding.state is not State.RESOLVED
+            shows = roster.at(*id_).outcome.truth and finding.state is not State.RESOLVED
             found.append(finding._replace(last_seen=wall) if shows else finding)
         told = self._told_before_watched(wall)
         found += [told] if told else []
@@ -193,11 +193,11 @@ class Engine:
                 cell = scene.view.see(metric, place).cell
                 if place.device == device and isinstance(cell, int):
                     scene.baselines[scene.key(place), metric] = cell
-        for id_, instance in self._roster.instances.items():
+        for instance in self._roster:
             if instance.place.device == device:
                 instance.forget()
                 self._folded = None
-                self._findings.pop(id_, None)
+                self._findings.pop((instance.rule.id, instance.place), None)
                 self._wake(instance, scene.now)
 
     def explain(self, finding_id: str) -> str:

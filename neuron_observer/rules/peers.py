@@ -6,10 +6,11 @@ instant before, are looked at: of 128 cores that is nearly always none.
 
 from __future__ import annotations
 
-from statistics import median
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from neuron_observer.model import Missing, Why
+from neuron_observer.rules.median import median
 from neuron_observer.rules.outcome import FALSE, Outcome
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def spread(cells: Iterable[Cell]) -> Spread:
     return Spread(len(values), middle, deviation, values[0], values[-1])
 
 
+@cache
 def name(leaf: r.DiffersFromPeers) -> str:
     """What a comparison is called among the spots that changed."""
     return repr(leaf)
@@ -131,6 +133,8 @@ def limit_of(leaf: r.DiffersFromPeers, group: Spread) -> float:
 
 class Peers:
     """`differs_from_peers` at one place."""
+
+    __slots__ = ("_leaf",)
 
     def __init__(self, leaf: r.DiffersFromPeers) -> None:
         self._leaf = leaf

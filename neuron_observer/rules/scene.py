@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from neuron_observer.model import Missing, Why
-from neuron_observer.rules.outcome import Hole, Outcome, Sight
+from neuron_observer.rules.outcome import Outcome, Sight, unknown
 from neuron_observer.rules.trust import is_register, is_reported, kind, trust
 
 if TYPE_CHECKING:
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from neuron_observer.rules.occurrences import Occurrences
     from neuron_observer.rules.peers import Crowds
     from neuron_observer.rules.view import Seen, View
+
+
+@lru_cache(maxsize=256)
+def _unwatched(seconds: float) -> tuple[Missing]:
+    return (Missing(Why.NOT_YET, f"needs {seconds:g} s of watching"),)
 
 
 class History(Protocol):
@@ -65,12 +71,11 @@ class Scene:
             or (reason.why is Why.DENIED and not self.view.was_read(metric, place))
             or is_reported(metric)
         )
-        return Outcome(None, holes=(Hole(metric, place, reason),), open=never)
+        return unknown(reason, open=never)
 
-    def early(self, metric: str, place: Place, seconds: float, again: float) -> Outcome:
+    def early(self, seconds: float, again: float) -> Outcome:
         """Unknown, because it has not been watched for so long; not covered until `again`."""
-        reason = Missing(Why.NOT_YET, f"needs {seconds:g} s of watching")
-        return Outcome(None, holes=(Hole(metric, place, reason),), open=True, again=again)
+        return Outcome(None, holes=_unwatched(seconds), open=True, again=again)
 
     def note(self, metric: str, place: Place, value: int) -> int | None:
         """Keep what a counter shows; what it showed when an earlier run ended."""

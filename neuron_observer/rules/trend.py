@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import combinations, pairwise
 from math import inf
-from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.catalogue import METRICS, Kind
 from neuron_observer.model import Missing, Value
+from neuron_observer.rules.median import median
 from neuron_observer.rules.outcome import Outcome, false
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Trend:
             return scene.hole(leaf.metric, place, seen.cell)
         pause = leaf.window / POINTS
         if isinstance(seen.cell, str):
-            return scene.early(leaf.metric, place, leaf.window, scene.now + pause)
+            return scene.early(leaf.window, scene.now + pause)
         self._keep(scene, place, seen.cell, seen.read_at)
         first, last = self._times[0], self._times[-1]
         again = max(last + pause, scene.now + 0.001)
@@ -108,7 +108,7 @@ class Trend:
         until = min(last + pause, first + leaf.window) - _MOMENT
         if len(self._times) + 1 < _FEWEST or seen.read_at - first < _COVERED * leaf.window:
             self._until, self._bound = min(until, enough - _MOMENT), inf
-            return scene.early(leaf.metric, place, leaf.window, again)
+            return scene.early(leaf.window, again)
         self._until, self._bound = until, self._highest(seen.read_at)
         if self._sign * seen.cell <= self._bound:
             return false(again)
@@ -132,7 +132,7 @@ class Trend:
         values = [*kept, Value(value, seen.read_at)]
         found = slope(values, leaf.window, counts=counts, least=leaf.than / leaf.per)
         if found is None:
-            return scene.early(leaf.metric, place, leaf.window, again)
+            return scene.early(leaf.window, again)
         climbs = found.per_second * leaf.per
         rises = found.rises if leaf.than >= 0 else found.falls
         past = climbs > leaf.than if leaf.than >= 0 else climbs < leaf.than

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Id: TypeAlias = "tuple[str, Place]"
 
-_NOBODY: Mapping[Place, list[Instance]] = MappingProxyType({})
+_NOBODY: Mapping[Place, tuple[Instance, ...]] = MappingProxyType({})
 EPISODES = 8  # times of earlier findings that are kept, of each chip and rule
 
 
@@ -44,7 +44,7 @@ class Roster:
         self._resolved = {mark: list(times) for mark, times in memory.resolved.items()}
         self._listeners = _by_event(rules)
         self._of_rule: dict[str, dict[Place, Instance]] = {rule.id: {} for rule in rules}
-        self._readers: dict[str, dict[Place, list[Instance]]] = {}  # by what they read
+        self._readers: dict[str, dict[Place, tuple[Instance, ...]]] = {}  # by what they read
         self.serials: dict[int, str] = {}
         self.left: list[Instance] = []  # of chips that are no longer here
         self.dropped: list[Id] = []
@@ -64,10 +64,19 @@ class Roster:
             for place in wanted:
                 if place not in here:
                     self._add(rule, place, placed=True)
-        self._readers = {}
-        for instance in self:
-            self._bind(instance)
+        self._readers = self._bound()
         return list(self)
+
+    def _bound(self) -> dict[str, dict[Place, tuple[Instance, ...]]]:
+        """Have all instances find what they read; tuples, for most are of one."""
+        found: dict[str, dict[Place, list[Instance]]] = {}
+        for instance in self:
+            for name, place in instance.bind(self._scene.view):
+                found.setdefault(name, {}).setdefault(place, []).append(instance)
+        return {
+            name: {place: tuple(those) for place, those in by_place.items()}
+            for name, by_place in found.items()
+        }
 
     def __iter__(self) -> Iterator[Instance]:
         """All instances, rule by rule."""
@@ -76,10 +85,6 @@ class Roster:
     def at(self, rule_id: str, place: Place) -> Instance:
         """The instance of a rule at a place."""
         return self._of_rule[rule_id][place]
-
-    def _bind(self, instance: Instance) -> None:
-        for name, place in instance.bind(self._scene.view):
-            self._readers.setdefault(name, {}).setdefault(place, []).append(instance)
 
     def readers(self, spot: Spot) -> Sequence[Instance]:
         """Those that read something, or take part in a comparison."""
@@ -162,7 +167,9 @@ class Roster:
         instance = self._of_rule[rule.id].get(place)
         if instance is None:
             instance = self._add(rule, place, placed=False)
-            self._bind(instance)
+            for name, at in instance.bind(self._scene.view):
+                those = self._readers.setdefault(name, {})
+                those[at] = (*those.get(at, ()), instance)
         return instance
 
     def mark(self, instance: Instance) -> Mark:

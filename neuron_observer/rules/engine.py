@@ -61,7 +61,7 @@ class Engine:
         crowds = Crowds([leaf for leaf in compared if isinstance(leaf, r.DiffersFromPeers)], view)
         self.scene = Scene(view, Occurrences(names), crowds)
         self.scene.stored = memory.counters
-        self.scene.counters.update(memory.counters)
+        self.scene.departed.update(memory.counters)
         self.scene.baselines.update(memory.baselines)
         self._cover = Cover(self.rules, 0.0 if one_shot else GRACE)
         self._roster = Roster(self.rules, self.scene, self._cover, memory, one_shot=one_shot)

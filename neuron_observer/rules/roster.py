@@ -104,6 +104,8 @@ class Roster:
         before, serial = self._scene.keys.get(index), self.serials.get(index)
         if before == key or (serial is not None and device.serial is None):
             return
+        if serial is not None or before is None:
+            self._scene.depart(index)
         self._scene.keys[index] = key
         if device.serial is not None:
             self.serials[index] = device.serial
@@ -124,8 +126,8 @@ class Roster:
 
     def _rename(self, before: str, key: str) -> None:
         scene = self._scene
-        scene.counters = {
-            (key if k == before else k, m, p): v for (k, m, p), v in scene.counters.items()
+        scene.departed = {
+            (key if k == before else k, m, p): v for (k, m, p), v in scene.departed.items()
         }
         self._resolved = {
             mark._replace(key=key) if mark.key == before else mark: times
@@ -202,7 +204,7 @@ class Roster:
         }
         return Memory(
             dict(scene.baselines),
-            dict(scene.counters),
+            scene.all_counters(),
             {**self._kept, **standing},
             {mark: tuple(times) for mark, times in self._resolved.items()},
         )

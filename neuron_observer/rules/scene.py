@@ -43,7 +43,8 @@ class Scene:
         self.unwatched = 0.0  # seconds in which nobody read, since the beginning
         self.baselines: dict[tuple[str, str], int] = {}  # (device key, metric) → count
         self.stored: Mapping[tuple[str, str, Place], int] = {}  # counters of an earlier run
-        self.counters: dict[tuple[str, str, Place], int] = {}  # as read last, of chips by key
+        self.counters: dict[str, dict[Place, int]] = {}  # as read last, by metric
+        self.departed: dict[tuple[str, str, Place], int] = {}  # and of chips that are not here
         self.before_watched: dict[tuple[str, Place], Sight] = {}  # edges, not 0 at first sight
         self.keys: dict[int, str] = {}  # of devices, by index
 
@@ -79,9 +80,25 @@ class Scene:
 
     def note(self, metric: str, place: Place, value: int) -> int | None:
         """Keep what a counter shows; what it showed when an earlier run ended."""
-        key = (self.key(place), metric, place._replace(device=None))
-        self.counters[key] = value
-        return self.stored.get(key)
+        self.counters.setdefault(metric, {})[place] = value
+        return self.stored.get(self._mark(metric, place)) if self.stored else None
+
+    def _mark(self, metric: str, place: Place) -> tuple[str, str, Place]:
+        return self.key(place), metric, place._replace(device=None)
+
+    def depart(self, device: int) -> None:
+        """Put the counters of a chip aside, by its key: another one takes its index."""
+        for metric, values in self.counters.items():
+            for place in [place for place in values if place.device == device]:
+                self.departed[self._mark(metric, place)] = values.pop(place)
+
+    def all_counters(self) -> dict[tuple[str, str, Place], int]:
+        """As read last, of all chips by their keys."""
+        return self.departed | {
+            self._mark(metric, place): value
+            for metric, values in self.counters.items()
+            for place, value in values.items()
+        }
 
     def shown(
         self,

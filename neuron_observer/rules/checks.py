@@ -77,18 +77,25 @@ class Level:
 class Word:
     """`one_of`, `none_of` and `contains`."""
 
-    __slots__ = ("_leaf",)
+    __slots__ = ("_leaf", "_not")
 
     def __init__(self, leaf: r.OneOf | r.NoneOf | r.Contains) -> None:
         self._leaf = leaf
+        self._not = False  # when it was looked at last
 
     def evaluate(self, scene: Scene, place: Place) -> Outcome:
         """Compare the word."""
         metric = self._leaf.metric
+        self._not = False
         seen = scene.view.see(metric, place)
         if isinstance(seen.cell, Missing):
             return scene.hole(metric, place, seen.cell)
-        return scene.shown(metric, place, seen) if self._holds(seen.cell) else FALSE
+        self._not = not self._holds(seen.cell)
+        return FALSE if self._not else scene.shown(metric, place, seen)
+
+    def unmoved(self, seen: Seen) -> bool:
+        """Whether it is still false."""
+        return self._not and not isinstance(seen.cell, Missing) and not self._holds(seen.cell)
 
     def _holds(self, cell: Scalar) -> bool:
         leaf = self._leaf
@@ -128,6 +135,10 @@ class Stuck:
         if self._moved:
             return false(again)
         return scene.early(leaf.lasting, again)
+
+    def unmoved(self, _seen: Seen) -> bool:
+        """Any move counts."""
+        return False
 
 
 class Absent:

@@ -74,6 +74,10 @@ class Growth:
             return scene.hole(self._leaf.metric, place, Missing(Why.UNSUPPORTED, reason))
         return self._watched(scene, place, seen)
 
+    def unmoved(self, seen: Seen) -> bool:
+        """Whether it rests and the counter stands where it stood; the driver is another matter."""
+        return self._rests and seen.cell == self._last
+
     def _note(self, scene: Scene, place: Place, seen: Seen, value: int) -> None:
         metric, last = self._leaf.metric, self._last
         if last == value:

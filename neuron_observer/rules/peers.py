@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Cell, Place
     from neuron_observer.rules import rule as r
     from neuron_observer.rules.scene import Scene
-    from neuron_observer.rules.view import Spot, View
+    from neuron_observer.rules.view import Seen, Spot, View
 
 PER_DEVIATION = 1.4826  # robust deviations a median absolute deviation, of normal noise
 _NO_NUMBER = Missing(Why.FAILED, "is no number")
@@ -154,3 +154,7 @@ class Peers:
             return FALSE
         middle = group.middle
         return scene.shown(leaf.metric, place, seen, middle, than=middle, count=group.size - 1)
+
+    def unmoved(self, _seen: Seen) -> bool:
+        """Any move counts, also those of the others."""
+        return False

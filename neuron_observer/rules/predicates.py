@@ -38,12 +38,13 @@ _CHECKS: dict[type, Callable[..., Check]] = {
 class Check(Protocol):
     """A predicate on the reading of one place."""
 
+    def unmoved(self, seen: Seen) -> bool:
+        """Whether it is sure to say of this reading what it said when it was looked at last."""
+        ...
+
     def evaluate(self, scene: Scene, place: Place) -> Outcome:
         """What it says now."""
         ...
-
-
-_PATIENT = (checks.Level, checks.Absent, trend.Trend)  # that know what would change their answer
 
 
 class Test(Protocol):
@@ -108,7 +109,10 @@ class _Joined:
             yield from part.bind(view)
 
     def unmoved(self, spot: Spot, seen: Seen) -> bool:
-        return all(part.unmoved(spot, seen) for part in self._parts)
+        for part in self._parts:  # noqa: SIM110 - a generator takes as long as the parts
+            if not part.unmoved(spot, seen):
+                return False
+        return True
 
     def evaluate(self, scene: Scene) -> Outcome:
         return self._join([part.evaluate(scene) for part in self._parts])
@@ -202,7 +206,9 @@ class _OnReading:
         return _spots(self._leaf, self._at)
 
     def unmoved(self, spot: Spot, seen: Seen) -> bool:
-        return _unmoved(self._leaf, self._check, spot[0], seen)
+        if spot[0] == self._leaf.metric:
+            return self._check.unmoved(seen)
+        return spot[0] != getattr(self._leaf, "than", None)
 
     def evaluate(self, scene: Scene) -> Outcome:
         if self._constant is not None:
@@ -231,7 +237,9 @@ class _OnReadings:
         return (spot for at in self._checks for spot in _spots(leaf, at))
 
     def unmoved(self, spot: Spot, seen: Seen) -> bool:
-        return _unmoved(self._leaf, self._checks.get(spot[1]), spot[0], seen)
+        if spot[0] == self._leaf.metric:
+            return spot[1] in self._checks and self._checks[spot[1]].unmoved(seen)
+        return spot[0] != getattr(self._leaf, "than", None)
 
     def evaluate(self, scene: Scene) -> Outcome:
         if self._constant is not None:
@@ -250,12 +258,6 @@ def _spots(leaf: _Reading, place: Place) -> Iterator[Spot]:
     for metric in r.metrics_of(leaf)[1:]:
         for at in r.reached(METRICS[metric].scope, place):
             yield metric, at
-
-
-def _unmoved(leaf: _Reading, check: Check | None, metric: str, seen: Seen) -> bool:
-    if metric == leaf.metric:
-        return isinstance(check, _PATIENT) and check.unmoved(seen)
-    return metric != getattr(leaf, "than", None)
 
 
 def _constant(leaf: _Reading, place: Place, view: View) -> Missing | None:

@@ -84,7 +84,6 @@ class View:
 
     def __init__(self, metrics: Collection[str]) -> None:
         self._metrics = frozenset(metrics)
-        self._batches: dict[_Key, Batch] = {}
         self._watches: dict[_Key, _Watch] = {}
         self._forms: dict[tuple[int, ...], _Rows] = {}
         self._homes: dict[tuple[str, int | None], list[_Watch]] = {}  # of a metric of a device
@@ -103,28 +102,43 @@ class View:
         self.snapshot = snapshot
         self.generation += 1
         self._began = snapshot.monotonic if self._began is None else self._began
-        batches = {_key(batch): batch for batch in snapshot.batches}
+        batches = self._aligned(snapshot.batches)
+        if batches is None:
+            batches = {_key(batch): batch for batch in snapshot.batches}
+            moved |= not self._watches.keys() <= batches.keys()
+            self._watches = {key: self._watches[key] for key in batches if key in self._watches}
         for key, batch in batches.items():
-            before = self._batches.get(key)
-            if before is batch:
-                continue
-            if key in self._awaited and before and batch.read_at > before.read_at:
-                changed |= self._awaited.pop(key)
-            if before is None or not _same_layout(before, batch):
-                moved = True
-                self._watches[key] = _Watch(batch, self._metrics, self._forms)
-                changed.update(self._watches[key].spots)
-                continue
-            watch = self._watches[key]
-            watch.batch = batch
-            if before.cells is not batch.cells:
-                changed.update(watch.take(batch))
-        moved |= not self._batches.keys() <= batches.keys()
-        self._batches = batches
+            moved |= self._take(key, batch, changed)
         if moved:
             self._index()
         self._remember(changed)
         return changed, moved
+
+    def _aligned(self, batches: Sequence[Batch]) -> dict[_Key, Batch] | None:
+        """Those that are new; None if the names are not those of the snapshot before."""
+        if len(batches) != len(self._watches):
+            return None
+        found: dict[_Key, Batch] = {}
+        for (key, watch), batch in zip(self._watches.items(), batches, strict=True):
+            if watch.batch is not batch:
+                if key != _key(batch):
+                    return None
+                found[key] = batch
+        return found
+
+    def _take(self, key: _Key, batch: Batch, changed: set[Spot]) -> bool:
+        """Go on to a batch; whether it is of other files than the one before."""
+        watch = self._watches.get(key)
+        if watch is not None and key in self._awaited and batch.read_at > watch.batch.read_at:
+            changed |= self._awaited.pop(key)
+        if watch is None or not _same_layout(watch.batch, batch):
+            watch = self._watches[key] = _Watch(batch, self._metrics, self._forms)
+            changed.update(watch.spots)
+            return True
+        before, watch.batch = watch.batch, batch
+        if before.cells is not batch.cells:
+            changed.update(watch.take(batch))
+        return False
 
     def _of_driver(self, snapshot: Snapshot, changed: set[Spot]) -> bool:
         before = self.snapshot
@@ -137,7 +151,6 @@ class View:
 
     def _index(self) -> None:
         """Where each metric stands; of several batches that have it the first counts."""
-        self._watches = {key: self._watches[key] for key in self._batches}
         self._homes = {}
         places: dict[str, list[Place]] = {}
         for watch in self._watches.values():
@@ -177,7 +190,8 @@ class View:
     def cells(self, metric: str) -> dict[Place, Cell]:
         """All cells of a metric by place; of several batches that have it the first counts."""
         found: dict[Place, Cell] = {}
-        for batch in reversed(self._batches.values()):
+        for watch in reversed(self._watches.values()):
+            batch = watch.batch
             if column := batch.layout.columns.get(metric):
                 cells = batch.cells[column.start : column.start + len(column.places)]
                 found.update(zip(column.places, cells, strict=True))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from itertools import chain, count
-from statistics import median
 from typing import TYPE_CHECKING
 
 from neuron_observer.catalogue.chips import is_checked, parse_version
@@ -21,6 +20,7 @@ from neuron_observer.rules.circumstances import LOG
 from neuron_observer.rules.cover import GRACE, Cover
 from neuron_observer.rules.explain import explain
 from neuron_observer.rules.hush import Hush, worst_of
+from neuron_observer.rules.median import median
 from neuron_observer.rules.memory import Memory, Suppression, Word
 from neuron_observer.rules.occurrences import Occurrences
 from neuron_observer.rules.peers import Crowds
@@ -62,7 +62,7 @@ class Engine:
         crowds = Crowds([leaf for leaf in compared if isinstance(leaf, r.DiffersFromPeers)], view)
         self.scene = Scene(view, Occurrences(names), crowds)
         self.scene.stored = memory.counters
-        self.scene.counters.update(memory.counters)
+        self.scene.departed.update(memory.counters)
         self.scene.baselines.update(memory.baselines)
         self.scene.settled.update(memory.settled)
         self.hush = Hush(memory.suppressions)
@@ -91,22 +91,25 @@ class Engine:
         scene.history = history
         scene.wall = snapshot.at
         changed, moved = scene.view.take(snapshot)
-        dirty: set[Instance] = set()
+        dirty: dict[Instance, None] = {}  # in order, so that two runs are alike
         if moved:
             version = parse_version(snapshot.driver.version)
             self._capped = not (self._trust_untested or is_checked(version))
-            dirty.update(roster.arrange(snapshot.devices))
+            dirty |= dict.fromkeys(roster.arrange(snapshot.devices))
             self._folded = None
             while roster.dropped:
                 self._findings.pop(roster.dropped.pop(), None)
-        for spot in chain(changed, scene.crowds.take(changed, moved=moved)):
-            dirty.update(roster.readers.get(spot, ()))
+        for spot in changed:
+            dirty |= dict.fromkeys(roster.concerned(spot))
+        for spot in scene.crowds.take(changed, moved=moved):
+            dirty |= dict.fromkeys(roster.readers(spot))
         if self._earlier:
             earlier = snapshot._replace(events=self._earlier)
-            dirty |= roster.told(scene.occurrences.take(earlier, scene.view.devices))
+            news = scene.occurrences.take(earlier, scene.view.devices)
+            dirty |= dict.fromkeys(roster.told(news))
             self._earlier = ()
-        dirty |= roster.told(scene.occurrences.take(snapshot, scene.view.devices))
-        dirty.update(self._woken(snapshot.monotonic))
+        told = roster.told(scene.occurrences.take(snapshot, scene.view.devices))
+        dirty |= dict.fromkeys(chain(told, self._woken(snapshot.monotonic)))
         self.evaluated = len(dirty)
         for instance in dirty:
             self._evaluate(instance, snapshot.at)
@@ -171,7 +174,7 @@ class Engine:
         if self.hush.suppressions and self.hush.expire(wall):
             self._folded = None
         for id_, finding in self._findings.items():
-            shows = roster.instances[id_].outcome.truth and finding.state is not State.RESOLVED
+            shows = roster.at(*id_).outcome.truth and finding.state is not State.RESOLVED
             found.append(finding._replace(last_seen=wall) if shows else finding)
         told = self._told_before_watched(wall)
         found += [told] if told else []
@@ -204,8 +207,10 @@ class Engine:
         """Somebody knows of these findings, on all devices or one; how many there are."""
         found = [
             one
-            for (rule, place), one in self._roster.instances.items()
-            if rule == finding_id and device in (None, place.device) and self._stands(one)
+            for one in self._roster
+            if one.rule.id == finding_id
+            and device in (None, one.place.device)
+            and self._stands(one)
         ]
         for instance in found:
             instance.acknowledge(word)
@@ -257,16 +262,16 @@ class Engine:
         if word and key:
             scene.settled[key] = word
         scene.occurrences.settle(device)
-        scene.stored = {**scene.stored, **scene.counters}
+        scene.stored = {**scene.stored, **scene.all_counters()}
         metrics = {m for rule in self.rules for m in r.inputs(rule) if is_level(m)}
         for metric in metrics:
             for place in scene.view.places(metric):
                 cell = scene.view.see(metric, place).cell
                 if place.device == device and isinstance(cell, int):
                     scene.baselines[scene.key(place), metric] = cell
-        for id_, instance in self._roster.instances.items():
+        for instance in self._roster:
             if instance.place.device == device:
-                ended = self._findings.pop(id_, None)
+                ended = self._findings.pop((instance.rule.id, instance.place), None)
                 if ended is not None and ended.state is not State.PENDING:
                     self._ended.append(words.ended(ended, words.SETTLED))
                 self._roster.renew(instance)

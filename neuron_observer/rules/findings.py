@@ -149,7 +149,7 @@ def _figure(value: Scalar | None, unit: str) -> str:
 
 def before_watched(sights: Iterable[Sight], scene: Scene, since: float) -> Finding | None:
     """One information on the counters that were not 0 when watching began."""
-    found = sorted(sights, key=lambda sight: (sight.metric, sight.place.device or 0))
+    found = sorted(sights, key=lambda sight: (sight.metric, *place_order(sight.place)))
     if not found:
         return None
     names = ", ".join(dict.fromkeys(sight.metric for sight in found))
@@ -180,6 +180,12 @@ def ended(finding: Finding, why: str) -> Finding:
     """The end of a finding that did not end by itself."""
     message = f"{finding.message}; {why}"
     return finding._replace(state=State.RESOLVED, message=message)
+
+
+def place_order(place: Place) -> tuple[int, int, str]:
+    """The node first, then by device, core and label."""
+    device = -1 if place.device is None else place.device
+    return device, -1 if place.core is None else place.core, place.label
 
 
 def order(finding: Finding) -> tuple[int, str, int, int, str]:

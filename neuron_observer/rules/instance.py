@@ -8,7 +8,7 @@ from neuron_observer.catalogue import METRICS
 from neuron_observer.model import Confidence, Missing, Place, State, Why
 from neuron_observer.rules import rule as r
 from neuron_observer.rules.lifecycle import Life, Tempo, due, step
-from neuron_observer.rules.outcome import FALSE, Hole, Outcome, Sight
+from neuron_observer.rules.outcome import FALSE, Outcome, Sight
 from neuron_observer.rules.predicates import test_of
 from neuron_observer.rules.trust import constant, is_level, kind, not_live, trust
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from neuron_observer.rules.predicates import Shared
     from neuron_observer.rules.rule import Rule
     from neuron_observer.rules.scene import Scene
-    from neuron_observer.rules.view import Spot, View
+    from neuron_observer.rules.view import Seen, Spot, View
 
 _NOT_HERE = Missing(Why.UNSUPPORTED, "does not apply here")
 STOOD_STILL = 60.0  # seconds after which a counter that did not move contradicts a line
@@ -37,14 +37,37 @@ class _Witness(NamedTuple):
 class Instance:
     """A rule at a place."""
 
+    __slots__ = (
+        "_given",
+        "_hard_at",
+        "_one_shot",
+        "_test",
+        "_witness",
+        "confirmed",
+        "contradicted",
+        "covered",
+        "decided",
+        "doubted_until",
+        "escalated",
+        "life",
+        "outcome",
+        "place",
+        "placed",
+        "rule",
+        "scheduled",
+        "shown",
+        "stale_since",
+        "told",
+        "word",
+    )
+
     def __init__(
         self, rule: Rule, place: Place, shared: Shared, *, placed: bool, one_shot: bool
     ) -> None:
         self.rule = rule
         self.place = place
         self.placed = placed  # not made for an event that tells no better place
-        self.tempo = Tempo(0.0 if one_shot else rule.hold, rule.clear, rule.latched)
-        self._unheld = one_shot and rule.hold > 0
+        self._one_shot = one_shot
         self._test = test_of(rule.when, rule.scope, place, shared)
         self._given = test_of(rule.given, rule.scope, place, shared) if rule.given else None
         self.life: Life | None = None
@@ -59,18 +82,28 @@ class Instance:
         self.scheduled: float | None = None
         self.stale_since: float | None = None
         self.decided = False  # as the coverage has it
-        self.covered: object = None  # what of the outcome the coverage was told
+        self.covered: Outcome | None = None  # that the coverage was told
         self._hard_at: float | None = None
         self._witness: _Witness | None = None
-        self._witnesses: tuple[Place, ...] = ()
+
+    @property
+    def tempo(self) -> Tempo:
+        """How long it must last; a one-shot waits for nothing, and what is not sure is not kept."""
+        rule = self.rule
+        hold = 0.0 if self._one_shot else rule.hold
+        return Tempo(hold, rule.clear, rule.latched and self.confirmed)
 
     def bind(self, view: View) -> list[Spot]:
         """Find what it reads; again whenever files came or went."""
         spots = list(self._test.bind(view))
         spots += self._given.bind(view) if self._given else ()
-        if self.rule.witness:
-            self._witnesses = tuple(_under(self.rule.witness, self.place, view))
         return spots
+
+    def unmoved(self, spot: Spot, seen: Seen) -> bool:
+        """Whether a new reading of something that it reads is sure to change nothing."""
+        if self.life is not None or not self._test.unmoved(spot, seen):
+            return False
+        return self._given is None or self._given.unmoved(spot, seen)
 
     def restore(self, kept: Kept, now: float, wall: float) -> None:
         """Go on with a finding of an earlier run; time that must pass begins anew.
@@ -110,11 +143,10 @@ class Instance:
             if outcome.truth is False:
                 self._hard_at, self._witness = None, None
             return before
-        tempo = self.tempo if self.confirmed else self.tempo._replace(latched=False)
         truth = outcome.truth
         if truth is False and scene.now < self.doubted_until:
             truth = None
-        self.life = step(self.life, truth, scene.now, wall, tempo)
+        self.life = step(self.life, truth, scene.now, wall, self.tempo)
         if outcome.truth:
             self.shown, self.told = outcome.sights, None
             self._weigh(scene, outcome)
@@ -129,7 +161,7 @@ class Instance:
         given = self._given.evaluate(scene)
         if given.truth:
             return outcome
-        holes = given.holes or (Hole("", self.place, _NOT_HERE),)
+        holes = given.holes or (_NOT_HERE,)
         times = [at for at in (outcome.again, given.again) if at is not None]
         return Outcome(None, holes=holes, open=True, again=min(times, default=None))
 
@@ -154,13 +186,14 @@ class Instance:
     def _hear(self, scene: Scene, metric: str, line_at: float) -> None:
         driver = scene.view.snapshot.driver.version if scene.view.snapshot else None
         live = not not_live(metric, driver) and not constant(metric, scene.chip(self.place))
-        seen = [scene.view.see(metric, at) for at in self._witnesses]
+        places = _under(metric, self.place, scene.view)
+        seen = [scene.view.see(metric, at) for at in places]
         values = tuple(one.cell for one in seen if isinstance(one.cell, int))
         stands = live and bool(values) and len(values) == len(seen)
         if stands and is_level(metric):
             stands = all(
                 value <= scene.baseline(metric, at)
-                for value, at in zip(values, self._witnesses, strict=True)
+                for value, at in zip(values, places, strict=True)
             )
         if not stands:
             self._witness, self.contradicted = None, ()
@@ -173,7 +206,7 @@ class Instance:
         if read_at - known.since >= STOOD_STILL and not self.contradicted:
             self.contradicted = tuple(
                 Sight(kind(metric), trust(metric), metric, one.source, at, value, value, read_at)
-                for one, at, value in zip(seen, self._witnesses, values, strict=True)
+                for one, at, value in zip(seen, places, values, strict=True)
             )
 
     def next_look(self, now: float) -> float | None:
@@ -196,7 +229,8 @@ class Instance:
         """How sure the finding is; on an untested driver never more than probable."""
         if self.contradicted and not self.confirmed:
             return Confidence.CONTRADICTED
-        capped = (capped and self.rule.blames_hardware) or self._unheld
+        unheld = self._one_shot and self.rule.hold > 0
+        capped = (capped and self.rule.blames_hardware) or unheld
         return Confidence.CONFIRMED if self.confirmed and not capped else Confidence.PROBABLE
 
     def rests_on_hearsay(self) -> bool:
@@ -206,12 +240,12 @@ class Instance:
     def only_stale(self) -> bool:
         """Whether it is unknown only because readings are late."""
         holes = self.outcome.holes
-        return bool(holes) and all(hole.reason.why is Why.STALE for hole in holes)
+        return bool(holes) and all(hole.why is Why.STALE for hole in holes)
 
     def reason(self) -> Missing:
         """Why it is unknown: what should be there first."""
-        reasons = [hole.reason for hole in self.outcome.holes]
-        ranked = sorted(reasons, key=lambda one: one.why in (Why.UNSUPPORTED, Why.NOT_YET))
+        later = (Why.UNSUPPORTED, Why.NOT_YET)
+        ranked = sorted(self.outcome.holes, key=lambda one: one.why in later)
         return ranked[0] if ranked else Missing(Why.UNSUPPORTED, "not known of this place")
 
 

@@ -34,9 +34,9 @@ class Occurrences:
         self._names = names  # that a rule asks for
         self._found: dict[str, dict[Place, deque[Occurrence]]] = {}
 
-    def take(self, snapshot: Snapshot, devices: Container[int]) -> set[tuple[str, Place]]:
+    def take(self, snapshot: Snapshot, devices: Container[int]) -> Iterable[tuple[str, Place]]:
         """Note the events of a snapshot; the names and places that are new."""
-        news: set[tuple[str, Place]] = set()
+        news: dict[tuple[str, Place], None] = {}  # in order
         for event in snapshot.events:
             if event.fields.get("ours"):
                 continue
@@ -47,7 +47,7 @@ class Occurrences:
                 by_place = self._found.setdefault(name, {})
                 here = place if place in by_place or len(by_place) < PLACES else NODE
                 by_place.setdefault(here, deque(maxlen=MOST)).append(Occurrence(at, event))
-                news.add((name, here))
+                news[name, here] = None
         return news
 
     def settle(self, device: int) -> None:
@@ -56,9 +56,9 @@ class Occurrences:
             for place in [at for at in by_place if at.device == device]:
                 del by_place[place]
 
-    def _called(self, event: Event) -> set[str]:
-        names = {event.kind, str(event.fields.get("finding", event.kind))}
-        return {name for name in names if name in self._names}
+    def _called(self, event: Event) -> list[str]:
+        names = dict.fromkeys((event.kind, str(event.fields.get("finding", event.kind))))
+        return [name for name in names if name in self._names]
 
     def of(self, name: str, place: Place, scope: str, since: float) -> list[Occurrence]:
         """Those at a place of this scope, after an instant, oldest first.

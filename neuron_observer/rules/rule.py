@@ -327,7 +327,9 @@ def reached(scope: str, place: Place) -> tuple[Place, ...]:
     if scope == "node":
         return (NODE,)
     if scope == "device":
-        return () if place.device is None else (Place(place.device),)
+        at = Place(place.device)
+        return () if place.device is None else (place if place == at else at,)
     if scope == "core":
-        return () if place.core is None else (Place(place.device, place.core),)
+        at = Place(place.device, place.core)
+        return () if place.core is None else (place if place == at else at,)
     return (place,) if place.label else ()

@@ -327,13 +327,15 @@ def test_counters_that_were_not_zero_at_first_sight_are_one_information() -> Non
 
 
 def test_only_what_changed_is_looked_at() -> None:
-    """A tick with the same readings evaluates nothing."""
+    """A tick with the same readings evaluates nothing, nor one that is within the limit still."""
     engine = Engine([OF_SRAM, rule(r.Below("host.memory.free", 1), id="memory", scope="node")])
     cells: dict[str, Cell | dict[Place, Cell]] = {SRAM: 0, "host.memory.free": {NODE: 5}}
     engine(snapshot(0.0, cells))
     engine(snapshot(1.0, cells))
     assert engine.evaluated == 0
     engine(snapshot(2.0, cells | {"host.memory.free": {NODE: 6}}))
+    assert engine.evaluated == 0
+    engine(snapshot(3.0, cells | {"host.memory.free": {NODE: 0}}))
     assert engine.evaluated == 1
 
 

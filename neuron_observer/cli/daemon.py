@@ -119,12 +119,12 @@ def command(  # noqa: PLR0913 - one an option
             say=_say,
             answers=answers,
         )
-        if store.problem:
-            _say(f"what is found is kept in memory only: {store.problem}")
         with stopped_by_signals(daemon):
             _say(f"{__version__}: {places(listeners, web)}, host {reader.host.root}")
             if text := warning(listeners, web):
                 _say(text)
+            if store.problem:
+                _say(f"what is found is kept in memory only: {store.problem}")
             daemon.run()
     _say("stopped")
 

@@ -1,7 +1,5 @@
 """How long and how much is kept: by age, and by bytes."""
 
-# ruff: noqa: S608 - names of tables and columns are constants of this file, values are bound
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,8 +9,8 @@ if TYPE_CHECKING:
 
 DAY = 86_400.0
 LOG_MOST = 8 * 1024 * 1024  # bytes of the write-ahead log; a reader that stays makes it grow
-_SHARE = 10  # of what is too much, the oldest tenth goes at a time
-_ROUNDS = 40
+_SHARE = 10  # of the time that is kept, the oldest tenth goes at once
+_ROUNDS = 60
 
 
 class Retention(NamedTuple):
@@ -40,7 +38,7 @@ def prune(connection: sqlite3.Connection, retention: Retention, now: float) -> i
         ):
             connection.execute(query, (since,))
         for _ in range(_ROUNDS):
-            if used(connection) <= retention.of_file or not _remove_oldest(connection):
+            if used(connection) <= retention.of_file or not _remove_oldest(connection, now):
                 break
         connection.execute("COMMIT")
     except BaseException:
@@ -62,17 +60,13 @@ def used(connection: sqlite3.Connection) -> int:
     return int((pages - free) * size)
 
 
-def _remove_oldest(connection: sqlite3.Connection) -> bool:
-    """A tenth of the events, else of the findings that are over; False if there are none."""
-    for table, key, order, some in (
-        ("events", "id", "id", ""),
-        ("findings", "ended", "ended", "WHERE ended IS NOT NULL"),
-        ("acts", "id", "id", ""),
-    ):
-        (count,) = connection.execute(f"SELECT count(*) FROM {table} {some}").fetchone()
-        if count:
-            limit = max(count // _SHARE, 1)
-            oldest = f"SELECT {key} FROM {table} {some} ORDER BY {order} LIMIT {limit}"
-            connection.execute(f"DELETE FROM {table} WHERE {key} IN ({oldest})")
-            return True
-    return False
+def _remove_oldest(connection: sqlite3.Connection, now: float) -> bool:
+    """The oldest tenth of the time that is kept; False if nothing is left to remove."""
+    query = "SELECT min(at) FROM (SELECT at FROM events UNION ALL SELECT ended FROM findings)"
+    (oldest,) = connection.execute(query).fetchone()
+    if oldest is None:
+        return False
+    until = oldest + max((now - oldest) / _SHARE, 1.0)
+    connection.execute("DELETE FROM events WHERE at < ?", (until,))
+    connection.execute("DELETE FROM findings WHERE ended < ?", (until,))
+    return True

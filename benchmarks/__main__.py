@@ -25,6 +25,7 @@ BENCHMARKS = (
     "service",
     "resilience",
     "soak",
+    "store",
 )
 
 

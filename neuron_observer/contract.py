@@ -95,6 +95,7 @@ def finding(of: Finding) -> dict[str, Any]:
         "shadow": of.shadow,
         "program": of.program,
         "impact": of.impact or None,
+        "note": of.note or None,
     }
 
 

@@ -124,6 +124,7 @@ FINDING_DOCUMENT = {
     "shadow": False,
     "program": False,
     "impact": None,
+    "note": None,
 }
 COVERAGE = Coverage(
     decided=40,
@@ -181,7 +182,7 @@ def test_health() -> None:
     [
         (Severity, "info warning critical"),
         (Confidence, "confirmed probable contradicted"),
-        (State, "pending firing acknowledged recovering resolved"),
+        (State, "pending firing acknowledged recovering resolved suppressed"),
         (Verdict, "healthy degraded unhealthy unknown"),
         (Why, "unsupported denied failed stale not_yet"),
         (

@@ -18,6 +18,7 @@ from neuron_observer.catalogue.monitor import (
 from neuron_observer.catalogue.node import NODE_METRICS, PCI_METRICS
 from neuron_observer.catalogue.own import LOOP_METRICS, OWN_METRICS, RELOAD_METRICS
 from neuron_observer.catalogue.spec import Kind, MetricSpec, Source
+from neuron_observer.catalogue.store import STORE_METRICS
 from neuron_observer.catalogue.thermal import SENSOR_METRICS
 
 METRICS: dict[str, MetricSpec] = {
@@ -37,6 +38,7 @@ METRICS: dict[str, MetricSpec] = {
         *OWN_METRICS,
         *RELOAD_METRICS,
         *LOOP_METRICS,
+        *STORE_METRICS,
         *DERIVED_METRICS,
         *MONITOR_NODE_METRICS,
         *MONITOR_DEVICE_METRICS,

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from neuron_observer.checks.beside import IDS, Beside
 from neuron_observer.checks.inventory import cores_missing
 from neuron_observer.jobs.impact import Impacts, leftovers
 from neuron_observer.model import Frame, Severity
 from neuron_observer.oneshot import let_time_pass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from neuron_observer.model import Entity, Finding, Health, Snapshot
+    from neuron_observer.model import Finding, Health, Snapshot
     from neuron_observer.observer import HostReader
     from neuron_observer.rules.engine import Engine
+    from neuron_observer.rules.memory import Memory, Word
     from neuron_observer.rules.rule import Rule
     from neuron_observer.rules.scene import History
 
@@ -37,9 +39,9 @@ class Look(NamedTuple):
 class Judge:
     """Snapshots in, findings and health out: the rules, and what is told beside them."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, memory: Memory | None = None) -> None:
         self.engine = engine
-        self._since: dict[tuple[str, Entity], float] = {}
+        self._beside = Beside(engine, memory)
         self._impacts = Impacts()
 
     def __call__(
@@ -48,7 +50,7 @@ class Judge:
         """What is wrong, and how the node is."""
         findings, health = self.engine(snapshot, history)
         beside = (*leftovers(snapshot.jobs), *cores_missing(snapshot))
-        beside = tuple(self._dated(beside, snapshot.at))
+        beside = self._beside(beside, snapshot.at, certain=snapshot.job_scan is not None)
         if beside:
             from neuron_observer.rules.findings import order  # noqa: PLC0415 - rarely needed
 
@@ -56,21 +58,45 @@ class Judge:
             health = worsened(health, beside)
         return self._impacts.add(findings, snapshot), health
 
-    def _dated(self, findings: Iterable[Finding], now: float) -> Iterator[Finding]:
-        since = {}
-        for one in findings:
-            whose = one.id, one.entity._replace(serial=None)  # it may become known on the way
-            since[whose] = self._since.get(whose, now)
-            yield one._replace(first_seen=since[whose], last_seen=now)
-        self._since = since
-
     def renew(self, rules: Sequence[Rule], *, trust_untested_driver: bool) -> None:
         """Judge by other rules from now on; findings that stand go on as they are."""
         self.engine = self.engine.successor(rules, trust_untested_driver=trust_untested_driver)
+        self._beside.engine = self.engine
 
     def explain(self, finding_id: str) -> str:
         """What a finding means, what shows it now, what to do; empty if the id is unknown."""
         return self.engine.explain(finding_id)
+
+    @property
+    def keys(self) -> Mapping[int, str]:
+        """Which chip is where."""
+        return self.engine.scene.keys
+
+    def memory(self) -> Memory:
+        """What a later run must know."""
+        memory = self.engine.memory()
+        return memory._replace(findings={**memory.findings, **self._beside.kept()})
+
+    def acknowledge(self, finding_id: str, device: int | None, word: Word) -> int:
+        """Somebody knows of these findings; how many there are."""
+        by_rules = self.engine.acknowledge(finding_id, device, word)
+        return by_rules + self._beside.acknowledge(finding_id, device, word)
+
+    def suppress(self, rule_id: str, device: int | None, until: float, word: Word) -> bool:
+        """Have a rule's findings count for nothing until then; False if there is no such rule."""
+        severity = Severity.WARNING if rule_id in IDS else None
+        return self.engine.suppress(rule_id, device, until, word, severity)
+
+    def unsuppress(self, rule_id: str, device: int | None) -> bool:
+        """Have them count again; False if they did."""
+        return self.engine.unsuppress(rule_id, device)
+
+    def set_healthy(self, device: int, word: Word) -> bool:
+        """Take a device as it is for well; False if there is no such device."""
+        if device not in self.engine.scene.keys:
+            return False
+        self.engine.set_healthy(device, word)
+        return True
 
 
 def worsened(health: Health, findings: Sequence[Finding]) -> Health:
@@ -89,12 +115,19 @@ def worsened(health: Health, findings: Sequence[Finding]) -> Health:
 
 
 def judge_by(
-    rules: Sequence[Rule], *, one_shot: bool = False, trust_untested_driver: bool = False
+    rules: Sequence[Rule],
+    *,
+    one_shot: bool = False,
+    trust_untested_driver: bool = False,
+    memory: Memory | None = None,
 ) -> Judge:
     """A judge by some rules; `one_shot`: of two reads, so that nothing can be waited for."""
     from neuron_observer.rules.engine import Engine  # noqa: PLC0415 - see `look`
 
-    return Judge(Engine(rules, one_shot=one_shot, trust_untested_driver=trust_untested_driver))
+    engine = Engine(
+        rules, memory=memory, one_shot=one_shot, trust_untested_driver=trust_untested_driver
+    )
+    return Judge(engine, memory)
 
 
 def load_rules(extra: Sequence[str] = ()) -> tuple[Rule, ...]:

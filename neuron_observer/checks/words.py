@@ -78,6 +78,8 @@ def _finding(group: Sequence[Finding], width: int) -> Iterator[str]:
     sure = f"{first.confidence.value}{state}{'' if _matters(first) else ', not counted'}"
     yield f"{first.severity.value.upper():<9} {first.id}: {places(group)} ({sure})"
     yield from _wrapped(f"    {printable(first.message)}", width, 4)
+    if first.note:
+        yield from _wrapped(f"    {printable(first.note)}.", width, 6)
     if first.severity is Severity.INFO:
         return
     yield from _wrapped(f"    Hits: {hits(group)}.", width, 6) if hits(group) else ()

@@ -10,6 +10,7 @@ from neuron_observer import __version__
 
 # verb → (module, first line of help); help needs no import of the module
 COMMANDS: dict[str, tuple[str, str]] = {
+    "ack": ("neuron_observer.cli.ack", "Say that a finding is known."),
     "capture": ("neuron_observer.cli.capture", "Write what this host shows into one file."),
     "check": ("neuron_observer.cli.check", "May this host take work? Nagios, NPD, Slurm, JSON."),
     "config": ("neuron_observer.cli.config", "The configuration: begin one, show it, check it."),
@@ -27,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "jobs": ("neuron_observer.cli.jobs", "Who uses the devices: jobs, ranks, cores."),
     "metrics": ("neuron_observer.cli.metrics", "The catalogue, and what this host provides."),
     "rules": ("neuron_observer.cli.rules", "The rules: list them, or test them on timelines."),
+    "set-healthy": ("neuron_observer.cli.set_healthy", "Take a device as it is for well."),
     "simulate": ("neuron_observer.cli.simulate", "Write a simulated host, and keep it moving."),
     "snapshot": ("neuron_observer.cli.snapshot", "Everything that can be read of this host, once."),
     "status": ("neuron_observer.cli.status", "How this host is, in a few lines."),
@@ -34,8 +36,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "neuron_observer.cli.stragglers",
         "Who was slow, in a table of per-rank step times.",
     ),
+    "suppress": ("neuron_observer.cli.suppress", "Have a rule count for nothing for a while."),
     "top": ("neuron_observer.cli.top", "The devices, cores and host on a screen that moves."),
     "triage": ("neuron_observer.cli.triage", "Say what a log means and what to do about it."),
+    "unsuppress": ("neuron_observer.cli.unsuppress", "Take back what `suppress` said."),
 }
 
 QUICK = ("check", "status", "findings")  # a daemon may answer them; see cli/quick.py

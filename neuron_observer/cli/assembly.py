@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer import __version__
 from neuron_observer.checks.judging import judge_by
-from neuron_observer.cli.hosts import open_reader, rules_of
-from neuron_observer.cli.options import monitor_feed
+from neuron_observer.cli.hosts import open_host, open_reader, rules_of
+from neuron_observer.cli.options import is_of_this_machine, monitor_feed
 from neuron_observer.collectors.own import LastReload
 from neuron_observer.config import read
 from neuron_observer.config.web_config import load
 from neuron_observer.daemon import Daemon
+from neuron_observer.daemon.answers import Answers
 from neuron_observer.daemon.listening import places, warning
 from neuron_observer.daemon.pace import Pace
 from neuron_observer.daemon.reload import Reloader, Running, budget, lanes, log_by, put_in_force
@@ -22,6 +24,8 @@ from neuron_observer.exporters.http import Limits
 from neuron_observer.exporters.web import Web
 from neuron_observer.history import History
 from neuron_observer.loop import Loop
+from neuron_observer.store import open_store
+from neuron_observer.store.retention import Retention
 
 if TYPE_CHECKING:
     import socket
@@ -52,10 +56,14 @@ def run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], ca
     call.notifier.status("looks at the host for the first time")
     web = _web(config, call)
     rules = rules_of(config, call.extra)
-    judge = judge_by(rules, trust_untested_driver=config.trust_untested_driver)
+    host = open_host(call.host_root)
+    store = open_store(_state(loaded, call.host_root), host, call.clock, _retention(config))
+    judge = judge_by(rules, trust_untested_driver=config.trust_untested_driver, memory=store.load())
     reader = open_reader(
         call.host_root,
         config,
+        host=host,
+        kernel_cursor=store.cursor,
         lasting=True,
         kernel_log=config.kernel_log,
         monitor=_monitor(config, call.host_root),
@@ -65,7 +73,30 @@ def run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], ca
     loop = Loop(reader, schedule=lanes(config), judge=judge, history=history, explain=judge.explain)
     pace = Pace(loop, reader.clock, lines, quiet=config.profile.quiet, budget=budget(config))
     loop.subscribe(pace.note)
-    daemon = _daemon(loop, listeners, call, config, web)
+    keeper = store.keep(judge, tell=loop.tell, cursor=lambda: reader.kernel_cursor)
+    reader.beside.append(("store", keeper.figures))
+    answers = Answers(
+        loop.feed,
+        reader.clock,
+        period=lambda: loop.schedule.periods["normal"],
+        topology=lambda: reader.topology,
+        past=store.past,
+        submit=keeper.submit,
+    )
+    loop.each_pass(call.notifier.beat)
+    daemon = Daemon(
+        loop,
+        listeners,
+        reader.clock,
+        detail=config.export.detail,
+        job_labels=config.export.job_labels,
+        limits=_limits(config),
+        notifier=call.notifier,
+        web=web,
+        keeper=keeper,
+        answers=answers,
+        log=lines,
+    )
     reloader = Reloader(
         Running(loaded, rules),
         lambda: _anew(sources, call),
@@ -82,31 +113,22 @@ def run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], ca
         lines.info("started", f"reads {root} and serves {where}", version=__version__, url=where)
         if text := warning(listeners, web):
             lines.warning("open_to_others", text)
+        if store.problem:
+            lines.warning("kept_in_memory", f"kept in memory only: {store.problem}")
         daemon.run()
 
 
-def _daemon(
-    loop: Loop,
-    listeners: Sequence[socket.socket],
-    call: Call,
-    config: Config,
-    web: Web | None,
-) -> Daemon:
-    reader = loop.reader
-    loop.each_pass(call.notifier.beat)
-    return Daemon(
-        loop,
-        listeners,
-        reader.clock,
-        detail=config.export.detail,
-        job_labels=config.export.job_labels,
-        limits=_limits(config),
-        notifier=call.notifier,
-        web=web,
-        period=lambda: loop.schedule.periods["normal"],
-        topology=lambda: reader.topology,
-        log=call.log,
-    )
+def _state(loaded: Loaded, host_root: str) -> str | None:
+    """Where what is found is kept: as somebody said, else the usual place for this very host."""
+    directory = loaded.config.state.directory
+    if ("state", "directory") in loaded.origins:
+        return directory
+    usual = is_of_this_machine(host_root) and Path(host_root).resolve() == Path("/")
+    return directory if usual and Path(directory).is_dir() else None
+
+
+def _retention(config: Config) -> Retention:
+    return Retention(config.state.retention, config.state.max_bytes)
 
 
 def _web(config: Config, call: Call) -> Web | None:

@@ -35,6 +35,7 @@ _KEYS = {
     "--detail": "export.detail",
     "--job-labels": "export.job_labels",
     "--socket": "socket",
+    "--state": "state.directory",
     "--web-config": "web.config_file",
 }
 
@@ -67,6 +68,12 @@ _KEYS = {
     is_flag=True,
     help="Also a series a device and job (neuron_job_info); it ends with the job.",
 )
+@click.option(
+    "--state",
+    metavar="DIR",
+    help="Where findings, baselines and events outlive this process.  [default:"
+    " /var/lib/neuron-observer if it is there and this machine is read, else in memory only]",
+)
 @kubelet_option
 @host_options
 @rules_option
@@ -77,6 +84,7 @@ def command(  # noqa: PLR0913 - one an option
     web_config: str | None,
     detail: str | None,
     job_labels: bool,
+    state: str | None,
     kubelet: bool,
     host_root: str,
     config_file: str | None,
@@ -95,7 +103,8 @@ def command(  # noqa: PLR0913 - one an option
     notifier = Notifier.of(os.environ, os.getpid(), clock)
     inherited = inherited_sockets(os.environ, os.getpid())
     switches = {"--job-labels": job_labels, "--kubelet": kubelet, "--all-devices": all_devices}
-    texts = {"--detail": detail, "--socket": path, "--web-config": web_config}
+    texts = {"--detail": detail, "--socket": path, "--state": state}
+    texts["--web-config"] = web_config
     if config_file is None and is_of_this_machine(host_root):
         config_file = default_file()  # it may come to be there until a reload
     sources = sources_of(config_file)._replace(flags=_flags(addresses, texts, switches))

@@ -44,12 +44,13 @@ def command(
 ) -> int:
     """Show what happened: events of the host, findings that began or ended, verdicts.
 
-    The daemon of this machine is asked, or the one that --connect names; it holds the last 2,000
-    since its start. As JSON with --follow each one is a line.
+    The daemon of this machine is asked, or the one that --connect names; it holds the last 2,000,
+    and those of before its start as far as it keeps them (docs/store.md). As JSON with --follow
+    each one is a line.
     """
     if follow and until is not None:
         raise click.UsageError("--follow and --until exclude each other")
-    client = named() or _own()
+    client = named() or own()
     fitting = {"device": device, "type": kinds}
     asked = {"since": since, "until": until, "limit": str(limit), **fitting}
     document = client.get("events", asked)
@@ -67,7 +68,8 @@ def command(
     return _follow(client, fitting, str(document["last_id"]), form)
 
 
-def _own() -> Client:
+def own() -> Client:
+    """This machine's daemon; `DaemonError` where there is none."""
     from neuron_observer.client import Client  # noqa: PLC0415 - as in asking
     from neuron_observer.client.address import local  # noqa: PLC0415 - the same
 
@@ -122,14 +124,14 @@ def _event(of: Mapping[str, Any]) -> str:
     severity, action = fields.get("severity"), fields.get("action")
     meaning = f" [{severity}, {action}]" if severity else ""
     ours = ", caused by our own reads" if fields.get("ours") else ""
-    return f"{_place(of)}  {of.get('kind')}{meaning}{ours}: {of.get('message')}"
+    return f"{place(of)}  {of.get('kind')}{meaning}{ours}: {of.get('message')}"
 
 
 def _finding(of: Mapping[str, Any]) -> str:
     one = of.get("finding") or {}
     sure = f"{one.get('severity')}, {one.get('confidence')}, {one.get('action')}"
     shadow = ", in shadow: not counted" if one.get("shadow") else ""
-    where = _place(one.get("entity") or {})
+    where = place(one.get("entity") or {})
     return f"{where}  {of.get('change')}: {one.get('id')} [{sure}{shadow}]: {one.get('message')}"
 
 
@@ -144,7 +146,8 @@ def _verdict(of: Mapping[str, Any]) -> str:
     return f"node  {of.get('verdict')}{before}: {of.get('reason')}{told}"
 
 
-def _place(of: Mapping[str, Any]) -> str:
+def place(of: Mapping[str, Any]) -> str:
+    """Where: a device, a core, a port, the node."""
     if of.get("label"):
         return str(of["label"])
     device, core = of.get("device"), of.get("core")

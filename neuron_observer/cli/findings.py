@@ -34,6 +34,12 @@ SHORTEST = 15.0  # seconds; registers are read each 10, and hardware is certain 
 @rules_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Also those that are over, as far as the daemon keeps them.",
+)
+@click.option(
     "--watch",
     "seconds",
     type=click.FloatRange(min=SHORTEST, max=86_400),
@@ -46,6 +52,7 @@ def command(
     all_devices: bool,
     extra: tuple[str, ...],
     form: str,
+    everything: bool,
     seconds: float | None,
 ) -> int:
     """Show the findings of this host now: what, where, how sure, what to do.
@@ -54,6 +61,10 @@ def command(
     --watch each change is told on stderr as it comes. The exit code is that of `check`.
     """
     as_json = form == "json"
+    if everything:
+        from neuron_observer.cli.all_findings import show  # noqa: PLC0415 - only here
+
+        return show(as_json=as_json, watching=seconds is not None)
     if seconds is None:
         code = asking.judged("json" if as_json else "findings", {}, host_root)
         if code is not None:

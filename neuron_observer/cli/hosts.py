@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from neuron_observer.checks.judging import Judge
     from neuron_observer.cli.options import Simulated
     from neuron_observer.clock import Clock
+    from neuron_observer.collectors.kmsg import Cursor
     from neuron_observer.collectors.own import LastReload
     from neuron_observer.config import Config
     from neuron_observer.live import MonitorFeed
@@ -95,6 +96,7 @@ def open_reader(  # noqa: PLR0913 - one an option
     thorough: bool = True,
     only: Collection[str] | None = None,
     kernel_log: bool = False,
+    kernel_cursor: Cursor | None = None,
     monitor: MonitorFeed | None = None,
     whole: bool = False,
     lasting: bool = False,
@@ -125,6 +127,7 @@ def open_reader(  # noqa: PLR0913 - one an option
         firmware_period=0.0 if one_shot else PERIOD,
         kubelet=kubelet,
         kernel_log=kernel_log,
+        kernel_cursor=kernel_cursor,
         monitor=monitor,
         reload=reload,
     )

@@ -61,6 +61,21 @@ class Client:
             return Reply(document, answer.headers.get("etag", ""))
         raise _refused(answer, document, self.address)
 
+    def post(self, name: str, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Have something changed; what came of it. `DaemonError`, `UsageError`."""
+        body = json.dumps(document).encode()
+        answer = exchange(
+            self.address, target(name, None), {}, self.patience, MOST_BYTES, body=body
+        )
+        if answer.status == 403:
+            why = answer.body.decode("utf-8", "replace").strip()
+            raise DaemonError(f"{self.address}: {why}", remedy="Ask as root, on that machine.")
+        told = read(answer, self.address)
+        if answer.status == 200:
+            known(told, self.address)
+            return told
+        raise _refused(answer, told, self.address)
+
 
 def target(name: str, query: Mapping[str, str | None] | None) -> str:
     """Path and query; what is None is left out."""

@@ -147,6 +147,7 @@ def finding(of: Document) -> Finding:
         shadow=of["shadow"],
         program=of["program"],
         impact=of["impact"] or "",
+        note=of.get("note") or "",
     )
 
 

@@ -49,13 +49,19 @@ class Deadline:
 
 
 def exchange(
-    address: Address, target: str, headers: Mapping[str, str], seconds: float, most: int
+    address: Address,
+    target: str,
+    headers: Mapping[str, str],
+    seconds: float,
+    most: int,
+    *,
+    body: bytes | None = None,
 ) -> Exchange:
-    """Ask once; `DaemonError` if that does not succeed in so many seconds and bytes."""
+    """Ask once, with a body by POST; `DaemonError` if it fails in so many seconds and bytes."""
     deadline = Deadline(seconds)
     try:
         with connected(address, deadline) as sock:
-            send(sock, address, target, headers, deadline)
+            send(sock, address, target, headers, deadline, body)
             head, begun = read_head(sock, deadline)
             status, found = parse(head, address)
             body = read_body(sock, begun, found, deadline, most)
@@ -129,9 +135,13 @@ def send(
     target: str,
     headers: Mapping[str, str],
     deadline: Deadline,
+    body: bytes | None = None,
 ) -> None:
     """Write the request."""
-    lines = [f"GET {address.prefix}{target} HTTP/1.0", f"Host: {address.authority}"]
+    method = "GET" if body is None else "POST"
+    lines = [f"{method} {address.prefix}{target} HTTP/1.0", f"Host: {address.authority}"]
+    if body is not None:
+        lines.append(f"Content-Length: {len(body)}")
     lines.append(f"User-Agent: neuron-observer/{__version__}")
     lines += [f"{name}: {value}" for name, value in headers.items()]
     if address.scheme != "unix":
@@ -139,7 +149,7 @@ def send(
 
         lines += ["Accept-Encoding: gzip", *authorization(address)]
     deadline.set_on(sock)
-    sock.sendall("\r\n".join(lines).encode("ascii") + _END)
+    sock.sendall("\r\n".join(lines).encode("ascii") + _END + (body or b""))
 
 
 def read_head(sock: socket.socket, deadline: Deadline) -> tuple[bytes, bytes]:

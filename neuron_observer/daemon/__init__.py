@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Protocol
 from neuron_observer.daemon.answers import Answers
 from neuron_observer.daemon.notify import Notifier
 from neuron_observer.daemon.reporting import FrameLog
-from neuron_observer.daemon.standing import PERIOD
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.page import Page
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     from neuron_observer.catalogue.spec import Detail
     from neuron_observer.clock import Clock
-    from neuron_observer.collectors.topology import Topology
     from neuron_observer.exporters.message import Handler
     from neuron_observer.exporters.routes import Route
     from neuron_observer.exporters.web import Web
@@ -69,6 +67,22 @@ class Looping(Protocol):
         ...
 
 
+class Keeping(Protocol):
+    """Who remembers what frames bring."""
+
+    def note(self, frame: Frame) -> None:
+        """Take a frame in, in the loop's thread."""
+        ...
+
+    def start(self) -> None:
+        """Write from now on."""
+        ...
+
+    def close(self, *, last: bool) -> None:
+        """Write the last, unless the loop's thread still runs."""
+        ...
+
+
 class Daemon:
     """One loop and its listeners, from `run` to `stop`."""
 
@@ -83,16 +97,18 @@ class Daemon:
         limits: Limits | None = None,
         notifier: Notifier | None = None,
         web: Web | None = None,
-        period: Callable[[], float] = lambda: PERIOD,
-        topology: Callable[[], Topology | None] = lambda: None,
+        keeper: Keeping | None = None,
+        answers: Answers | None = None,
         log: Log | None = None,
     ) -> None:
-        """`period`: seconds of the normal lane now; `topology`: what stands in the machine."""
         self.loop = loop
         self.clock = clock
         self.page = Page(loop.feed, clock, detail=detail, job_labels=job_labels)
-        answers = Answers(loop.feed, clock, period=period, topology=topology)
+        answers = answers or Answers(loop.feed, clock)
         loop.subscribe(self.page.note)
+        self._keeper = keeper
+        if keeper is not None:
+            loop.subscribe(keeper.note)
         loop.subscribe(answers.note)
         self._notifier = notifier or Notifier(clock, None)
         loop.subscribe(self._notifier.note)
@@ -112,6 +128,8 @@ class Daemon:
         before = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH)
         self._server.start()
+        if self._keeper is not None:
+            self._keeper.start()
         self._thread.start()
         try:
             failure = self._end()
@@ -121,6 +139,8 @@ class Daemon:
             self.loop.stop()
             self._server.close()
             self._thread.join(_LAST_WAIT)
+            if self._keeper is not None:
+                self._keeper.close(last=not self._thread.is_alive())
             if not self._thread.is_alive():  # else what it reads with is still in use
                 self.loop.close()
         if failure:

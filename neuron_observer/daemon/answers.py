@@ -7,6 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from neuron_observer.daemon import asked as queries
+from neuron_observer.daemon.acts import PATH as ACTS
+from neuron_observer.daemon.acts import Acts
 from neuron_observer.daemon.documents import NotKnown
 from neuron_observer.daemon.probes import Probes
 from neuron_observer.daemon.replies import JSON, Problem, Rendered, frame_headers, of_query
@@ -21,10 +23,12 @@ if TYPE_CHECKING:
 
     from neuron_observer.clock import Clock
     from neuron_observer.collectors.topology import Topology
+    from neuron_observer.daemon.acts import Submit
     from neuron_observer.daemon.table import Row
     from neuron_observer.exporters.message import Handler, Request
     from neuron_observer.feed import Feed
     from neuron_observer.model import Frame
+    from neuron_observer.store.queries import Past
 
 # All are handled here, so that a wrong one is answered in the form of the API.
 _METHODS = (*READING, "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT")
@@ -41,9 +45,15 @@ class Answers:
         *,
         period: Callable[[], float] = lambda: PERIOD,
         topology: Callable[[], Topology | None] = lambda: None,
+        past: Past | None = None,
+        submit: Submit | None = None,
     ) -> None:
-        """`period`: seconds of the normal lane now; `topology`: what stands in the machine."""
-        self._standing = Standing(feed, clock, period=period, topology=topology)
+        """`period`: seconds of the normal lane now; `topology`: what stands in the machine.
+
+        `past`: what is kept of earlier times; `submit`: takes what people say of findings.
+        """
+        self._standing = Standing(feed, clock, period=period, topology=topology, past=past)
+        self._acts = Acts(self._standing, submit) if submit else None
         self._rendered = Rendered()
         self._probes = Probes(self._standing)
         self.streams = Streams(self._standing)
@@ -58,7 +68,9 @@ class Answers:
     def routes(self) -> dict[str, Handler | Route]:
         """Path → handler."""
         paths = ["/metrics", *TEXTS, *(row.path for row in ROWS), STREAM, OPENAPI]
+        acts = {ACTS: self._acts.route()} if self._acts else {}
         return {
+            **acts,
             "/healthz": lambda _: self._probes.healthz(),
             "/readyz": lambda _: self._probes.readyz(),
             "/": lambda _: self._probes.index(path for path in paths if path != "/"),

@@ -33,6 +33,7 @@ class Differences:
         self._node: Verdict | None = None
         self._devices: dict[int, Verdict] = {}
         self._findings: dict[Hashable, Finding] = {}
+        self._begins = True  # no frame yet
 
     def of(self, frame: Frame) -> list[Difference]:
         """What is new in a frame: what happened, what that makes of findings, and of verdicts."""
@@ -56,13 +57,15 @@ class Differences:
         before, now = self._findings, {whose(one): one for one in standing}
         for key, one in now.items():
             if key not in before:
-                yield "begun", one
+                known = self._begins and (one.first_seen or 0.0) < frame.snapshot.at
+                if not known:  # what an earlier run told is not told as new
+                    yield "begun", one
             elif _essence(one) != _essence(before[key]):
                 yield "changed", one
         for key, one in before.items():
             if key not in now:
                 yield "ended", over.get(key) or one._replace(state=State.RESOLVED)
-        self._findings = now
+        self._findings, self._begins = now, False
 
     def _of_verdicts(self, health: Health, at: float) -> Iterator[Difference]:
         devices = {one.index: one.verdict for one in health.devices}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from neuron_observer import contract
 from neuron_observer.checks.inventory import take
+from neuron_observer.model import State
 from neuron_observer.rules.health import counts
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 DEVICES_SCHEMA = "neuron-observer/devices/1"
 HEALTH_SCHEMA = "neuron-observer/health/1"
+OVER = 500  # findings that are over, of one answer
 EXPLAIN_SCHEMA = "neuron-observer/explain/1"
 
 
@@ -80,12 +82,20 @@ def health(_: Standing, aged: Aged, __: Asked) -> dict[str, Any]:
     }
 
 
-def findings(_: Standing, aged: Aged, asked: Asked) -> dict[str, Any]:
+def findings(standing: Standing, aged: Aged, asked: Asked) -> dict[str, Any]:
     """The findings that fit, in the form of `findings --format json`; the verdict is the node's."""
     frame = aged.frame
-    found = [one for one in frame.findings if _fits(one, asked)]
+    shown = [*frame.findings, *(over(standing) if asked["all"] else ())]
+    found = [one for one in shown if _fits(one, asked)]
     document = contract.findings_document(frame.health.verdict, found, frame.health.coverage)
     return {**document, **_head(frame.snapshot), "reason": frame.health.reason}
+
+
+def over(standing: Standing) -> list[Finding]:
+    """Findings that are over, the latest first, as far as they are kept."""
+    if standing.past is None:
+        return []
+    return [one for _, one in standing.past.ended(most=OVER) if one.state is State.RESOLVED]
 
 
 def _fits(one: Finding, asked: Asked) -> bool:

@@ -11,6 +11,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from neuron_observer import __version__
+from neuron_observer.daemon.acts import PATH as ACTS
+from neuron_observer.daemon.acts import SUMMARY as ACTS_SUMMARY
 from neuron_observer.daemon.replies import AGE_HEADER, JSON, PROBLEM, STALE_HEADER
 from neuron_observer.daemon.schemas import COMPONENTS, ref
 from neuron_observer.daemon.table import (
@@ -45,6 +47,7 @@ _HEADERS = {
     },
 }
 _TEXT = {"text/plain": {"schema": {"type": "string"}}}
+_LINE = {"content": _TEXT}
 
 
 def contract() -> dict[str, Any]:
@@ -61,6 +64,7 @@ def contract() -> dict[str, Any]:
         "paths": {
             **{row.path: _operation(row) for row in ROWS},
             STREAM: _stream(),
+            ACTS: _acts(),
             OPENAPI: _get("openapi", OPENAPI_SUMMARY, (), {"200": _json({"type": "object"})}),
             **{path: _text(path, *told) for path, told in TEXTS.items()},
         },
@@ -111,6 +115,18 @@ def _stream() -> dict[str, Any]:
     return operation
 
 
+def _acts() -> dict[str, Any]:
+    answers = {
+        "200": _json(ref("Done")),
+        "400": _problem("It cannot be done; why, and what is known."),
+        "403": {"description": "Only root and the daemon's user, by the unix socket.", **_LINE},
+        "503": _problem("The loop or the disk hangs."),
+    }
+    body = {"required": True, "content": {JSON: {"schema": ref("Act")}}}
+    operation = {"operationId": "act", "summary": ACTS_SUMMARY, "requestBody": body}
+    return {"post": {**operation, "responses": answers}}
+
+
 def _get(
     name: str, summary: str, parameters: Iterable[Parameter], answers: dict[str, Any]
 ) -> dict[str, Any]:
@@ -159,6 +175,7 @@ def table() -> str:
         *(_line(row.path, row.parameters, row.summary) for row in ROWS),
         _line(STREAM, STREAM_PARAMETERS, STREAM_SUMMARY),
         _line(OPENAPI, (), OPENAPI_SUMMARY),
+        _line(f"POST {ACTS}", (), ACTS_SUMMARY),
         *(_line(path, (), summary) for path, (summary, _) in TEXTS.items()),
     ]
     return "\n".join(lines)

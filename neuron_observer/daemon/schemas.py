@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, get_args
 
 from neuron_observer import contract
 from neuron_observer.checks.forms import FORMS
+from neuron_observer.daemon.acts import SCHEMA as ACT_SCHEMA
 from neuron_observer.daemon.changes import ID
 from neuron_observer.daemon.documents import DEVICES_SCHEMA, EXPLAIN_SCHEMA, HEALTH_SCHEMA
 from neuron_observer.daemon.timeline import EVENTS_SCHEMA
@@ -27,6 +28,7 @@ from neuron_observer.model import (
     Verdict,
     Why,
 )
+from neuron_observer.store.acts import Verb
 
 Schema: TypeAlias = "dict[str, Any]"
 
@@ -127,6 +129,19 @@ _EVENT = {
 _CHANGE = {"id": ENTRY_ID}
 
 COMPONENTS: dict[str, Schema] = {
+    "Act": {
+        **record(
+            {
+                "subject": {**TEXT, "description": "The finding or rule; not of set-healthy."},
+                "device": {**COUNT, "description": "Its index; left out: all of them."},
+                "until": {**TEXT, "description": "RFC 3339, or a duration from now: 2h, 7d."},
+            },
+            verb=words(Verb),
+            reason={**TEXT, "description": "Kept with who and when."},
+        ),
+        "additionalProperties": False,
+    },
+    "Done": record(schema=schema(ACT_SCHEMA), text=TEXT, kept=FLAG, problem=TEXT),
     "Frame": {
         **record(at=INSTANT, age=SECONDS, stale=FLAG, stale_after=SECONDS, id=TEXT),
         "description": "The frame that an answer is made from. `age` is taken from a clock that"
@@ -178,6 +193,7 @@ COMPONENTS: dict[str, Schema] = {
         shadow=FLAG,
         program=FLAG,
         impact=or_null(TEXT),
+        note=or_null(TEXT),
     ),
     "Coverage": record(
         decided=COUNT,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from neuron_observer.collectors.topology import Topology
     from neuron_observer.feed import Feed
     from neuron_observer.model import Frame
+    from neuron_observer.store.queries import Past
 
 PERIOD = 1.0  # seconds; of the lane that most readings are in
 STALE_PERIODS = 3
@@ -60,6 +61,7 @@ class Standing:
         *,
         period: Callable[[], float] = lambda: PERIOD,
         topology: Callable[[], Topology | None] = lambda: None,
+        past: Past | None = None,
     ) -> None:
         """`period`: seconds of the normal lane now; `topology`: what stands in the machine."""
         self.feed = feed
@@ -68,6 +70,7 @@ class Standing:
         self.changes = Changes()
         self.period = period
         self.topology = topology
+        self.past = past  # None: nothing is kept of earlier times
 
     def last(self) -> Aged | None:
         """The last frame and its age now; None before the first."""

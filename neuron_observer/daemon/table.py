@@ -104,11 +104,14 @@ ROWS = (
             _DEVICES,
             matching("id", "Only the finding of this id.", _FINDING, "the id of a finding"),
             flag("shadow", "false: without what is shown and never counted."),
+            flag("all", "true: also those that are over, as far as they are kept."),
         ),
+        waits=True,
     ),
     Row(
         "events",
-        f"What happened and what changed, oldest first, as far as it is held ({MOST} entries).",
+        f"What happened and what changed, oldest first: the last {MOST} entries, and before them"
+        " events and findings as far as they are kept.",
         "Events",
         events,
         (

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from neuron_observer.daemon.earlier import of_earlier_times
+
 if TYPE_CHECKING:
     from neuron_observer.daemon.asked import Asked, Instant
     from neuron_observer.daemon.changes import Change
@@ -21,7 +23,8 @@ def events(standing: Standing, _: Aged, asked: Asked) -> dict[str, Any]:
     """
     changes, now = standing.changes, standing.clock.monotonic()
     found = changes.held() if asked["after"] is None else changes.after(asked["after"])
-    fitting = [one for one in found.changes if _fits(one, asked, now)]
+    earlier = [] if asked["after"] else of_earlier_times(standing, found.changes)
+    fitting = [one for one in (*earlier, *found.changes) if _fits(one, asked, now)]
     last_id = found.last_id
     limit = asked["limit"] or LIMIT
     more = len(fitting) > limit

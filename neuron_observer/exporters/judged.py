@@ -12,7 +12,7 @@ from neuron_observer.jobs.labels import MOST, NAMES, job_labels
 from neuron_observer.model import Health, Missing, State, Verdict, Why
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from neuron_observer.exporters.series import Labels
     from neuron_observer.model import Cell, Entity, Finding, Frame, PartHealth
@@ -30,6 +30,11 @@ PART_HEALTH = {
 DECIDED = Family("neuron_health_signals_decided", _GAUGE, "Signals that the verdict rests on")
 REQUIRED = Family("neuron_health_signals_required", _GAUGE, "Signals that HEALTHY needs")
 FINDING = Family("neuron_finding_active", _GAUGE, "A finding that is firing, known or recovering")
+SUPPRESSED = Family(
+    "neuron_finding_suppressed",
+    _GAUGE,
+    "The same that somebody suppressed: it is there and counts for nothing until a certain time",
+)
 SHADOW = Family(
     "neuron_finding_shadow",
     _GAUGE,
@@ -57,14 +62,15 @@ LABELS = {
     PART_HEALTH["port"].name: ("port", PART_HEALTH["port"].name),
     FINDING.name: _FINDING_LABELS,
     SHADOW.name: _FINDING_LABELS,
+    SUPPRESSED.name: _FINDING_LABELS,
     FOUND.name: ("finding", "severity"),
     JOB.name: ("neuron_device", *NAMES),
     **own.LABELS,
 }
 
 JUDGED = (
-    *(HEALTH, DEVICE_HEALTH, *PART_HEALTH.values(), DECIDED, REQUIRED, FINDING, SHADOW, FOUND),
-    *(JOB, JOBS_OVER, *own.FAMILIES),
+    *(HEALTH, DEVICE_HEALTH, *PART_HEALTH.values(), DECIDED, REQUIRED, FINDING, SUPPRESSED, SHADOW),
+    *(FOUND, JOB, JOBS_OVER, *own.FAMILIES),
 )
 TAIL = own.TAIL
 
@@ -96,6 +102,9 @@ def judged(
         DECIDED.name: [Sample((), health.coverage.decided)],
         REQUIRED.name: [Sample((), health.coverage.required)],
         FINDING.name: list(_findings(one for one in findings if not one.shadow)),
+        SUPPRESSED.name: list(
+            _findings((one for one in findings if not one.shadow), {State.SUPPRESSED})
+        ),
         SHADOW.name: list(_findings(one for one in findings if one.shadow)),
         FOUND.name: [
             Sample((("finding", id_), ("severity", severity)), count)
@@ -137,9 +146,9 @@ def _parts(parts: Iterable[PartHealth]) -> dict[str, list[Sample]]:
     return told
 
 
-def _findings(findings: Iterable[Finding]) -> Iterator[Sample]:
+def _findings(findings: Iterable[Finding], states: Container[State] = _ACTIVE) -> Iterator[Sample]:
     """One series a finding; two that differ in nothing that a label tells are one."""
-    told = dict.fromkeys(_finding_labels(one) for one in findings if one.state in _ACTIVE)
+    told = dict.fromkeys(_finding_labels(one) for one in findings if one.state in states)
     for labels in told:
         yield Sample(labels, 1)
 
@@ -162,6 +171,7 @@ class Memory:
         self.ran: dict[str, own.Ran] = {}
         self.found: dict[tuple[str, str], int] = {}  # (id, severity) → how many began to fire
         self._active: frozenset[tuple[str, Entity]] = frozenset()
+        self._since: float | None = None  # wall clock of the first frame
 
     def note(self, frame: Frame) -> None:
         """Take a frame; the same once more changes nothing. Whoever reads sees all or none."""
@@ -171,12 +181,20 @@ class Memory:
             ran[run.collector] = own.ran(ran.get(run.collector), run, at)
         self.ran = ran
         active = [one for one in frame.findings if one.state in _ACTIVE and not one.shadow]
-        new = [one for one in active if _whose(one) not in self._active]
+        begun = self._since = at if self._since is None else self._since
+        new = [
+            one for one in active if _whose(one) not in self._active and not _is_older(one, begun)
+        ]
         if new:
             found = Counter(self.found)
             found.update((one.id, one.severity.value) for one in new)
             self.found = dict(found)
         self._active = frozenset(map(_whose, active))
+
+
+def _is_older(finding: Finding, begun: float) -> bool:
+    """Whether an earlier run of this program found it."""
+    return finding.first_seen is not None and finding.first_seen < begun
 
 
 def _whose(finding: Finding) -> tuple[str, Entity]:

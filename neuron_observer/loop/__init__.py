@@ -8,6 +8,7 @@ is told by its runs and events; the loop goes on.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -40,6 +41,7 @@ PERIODS = {  # seconds; the expensive lane (pe_cntrs) is read on request only
 }
 SETTLE = 0.02  # seconds after a wake-up before the next: a flapping link costs little
 LONGEST_WAIT = 1.0  # seconds; a signal just before a wait is heard only after it
+MOST_TOLD = 1000  # events of others that wait for a frame
 TELL_FROM = 1.0  # seconds that a read is late, or that the wall clock is off, to be an event
 _WITH_NORMAL = {"fast": "normal"}
 _NOT_JUDGED = Health(Verdict.UNKNOWN, "only read, not judged: no rule was evaluated")
@@ -77,11 +79,11 @@ class Loop:
         self._wakeups = wakeups or choose_wakeups(reader.host, reader.clock)
         self._listeners: list[Listener] = []
         self._pulses: list[Callable[[], None]] = []
+        self._told: deque[Event] = deque(maxlen=MOST_TOLD)  # for the next frame
         self._stopped = False
         self._heard = False  # a line of the kernel log has come
         reader.news = self._hear
         self.own = OwnFigures(self.schedule, self._history)
-        self._told: list[Event] = []  # by others, for the next frame
         self._runs: list[Run] = []  # for the next frame
         self._last: Snapshot | None = None
         self._shortened = False
@@ -97,7 +99,7 @@ class Loop:
         self._pulses.append(pulse)
 
     def tell(self, event: Event) -> None:
-        """Have an event in the next frame; from a listener."""
+        """Have an event stand in the next frame, before it is judged; from any thread."""
         self._told.append(event)
 
     def run(self) -> None:
@@ -145,8 +147,8 @@ class Loop:
         if "normal" in lanes:
             self._fenced("wakeups", self._watch)
         self._fenced("history", partial(self._history.add, snapshot))
-        told = [*self._told, *self._lateness(due), *self._clock_step(snapshot), *self._overflow()]
-        self._told.clear()
+        told = [*self._lateness(due), *self._clock_step(snapshot), *self._overflow()]
+        told += [self._told.popleft() for _ in range(len(self._told))]
         frame = self._judged(snapshot._replace(events=(*snapshot.events, *told)))
         self._last = snapshot
         self._feed.publish(frame)

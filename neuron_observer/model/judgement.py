@@ -38,6 +38,7 @@ class State(str, Enum):
     ACKNOWLEDGED = "acknowledged"
     RECOVERING = "recovering"
     RESOLVED = "resolved"
+    SUPPRESSED = "suppressed"  # it is there; somebody said that it shall not count for a while
 
 
 class Action(str, Enum):
@@ -117,6 +118,7 @@ class Finding(NamedTuple):
     shadow: bool = False  # rests on an inferred fact: shown, never counted
     program: bool = False  # about a program or a job: no part of the node's health
     impact: str = ""  # which jobs and ranks it hits; empty where that is not known
+    note: str = ""  # what somebody said of it: acknowledged or suppressed by whom, and why
 
 
 class Gap(NamedTuple):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from neuron_observer.clock import Clock
+    from neuron_observer.collectors.kmsg import Cursor
     from neuron_observer.model import Batch, Cell, Device
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.workers import Workers
@@ -60,6 +61,8 @@ class HostReader:
         self.news: Callable[[], None] | None = None  # to be called when kernel lines have come
         self.live = parts.live_reader(host, clock, self.options, lambda: self.news)
         self.jobs = parts.job_reader(host, clock, self.options)
+        # name and read of what others add to the slow lane
+        self.beside: list[tuple[str, Callable[[], list[Batch]]]] = []
         self._look_around()
 
     def _look_around(self) -> None:
@@ -107,6 +110,8 @@ class HostReader:
             runs += [self._run(name, read) for name, read in self.live.readers(self._events)]
         if self.machine:
             runs += [self._run(name, read) for name, read in self.machine.readers(lanes)]
+        if "slow" in lanes:
+            runs += [self._run(name, read) for name, read in self.beside]
         if self.jobs and "jobs" in lanes:
             runs.append(self._run("jobs", self._read_jobs))
         if "slow" in lanes or ("topology", "derived", None) not in self._batches:
@@ -157,6 +162,12 @@ class HostReader:
     def kept(self) -> int:
         """Descriptors held between reads."""
         return self._sysfs.kept + (self.machine.kept if self.machine else 0)
+
+    @property
+    def kernel_cursor(self) -> Cursor | None:
+        """How far the kernel log was read; None where it is not."""
+        kernel = self.live.kernel if self.live else None
+        return kernel.cursor if kernel else self.options.kernel_cursor
 
     @property
     def temperatures(self) -> int:

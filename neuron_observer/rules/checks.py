@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from neuron_observer.catalogue import METRICS
@@ -11,10 +12,9 @@ from neuron_observer.rules.outcome import FALSE, Outcome, false
 from neuron_observer.rules.trust import is_level, trust
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from neuron_observer.model import Place
+    from neuron_observer.model import Place, Scalar
     from neuron_observer.rules.scene import Scene
+    from neuron_observer.rules.view import Seen
 
 _NO_NUMBER = Missing(Why.FAILED, "is no number")
 
@@ -22,15 +22,19 @@ _NO_NUMBER = Missing(Why.FAILED, "is no number")
 class Level:
     """`above` and `below`, with hysteresis."""
 
+    __slots__ = ("_calm", "_leaf", "_level", "_on", "_sign")
+
     def __init__(self, leaf: r.Above | r.Below) -> None:
         self._leaf = leaf
         self._sign = 1.0 if isinstance(leaf, r.Above) else -1.0
         self._level = is_level(leaf.metric)
         self._on = False
+        self._calm = -inf  # a value up to here changes nothing; of `below` it is negative
 
     def evaluate(self, scene: Scene, place: Place) -> Outcome:
         """Compare the value with the limit; once true, with the one at which it clears."""
         leaf = self._leaf
+        self._calm = -inf
         seen = scene.view.see(leaf.metric, place)
         if isinstance(seen.cell, Missing):
             return scene.hole(leaf.metric, place, seen.cell)
@@ -46,8 +50,13 @@ class Level:
         enter, leave = limit
         self._on = over > self._sign * (leave if self._on else enter)
         if not self._on:
+            self._calm = -inf if self._level else self._sign * enter
             return FALSE
         return scene.shown(leaf.metric, place, seen, baseline, than=enter, baseline=baseline)
+
+    def unmoved(self, seen: Seen) -> bool:
+        """Whether it says of this reading what it said when it was looked at last."""
+        return not isinstance(seen.cell, (Missing, str)) and self._sign * seen.cell <= self._calm
 
     def _limit(self, scene: Scene, place: Place) -> tuple[float, float] | Outcome:
         """Where it becomes true, and where false again."""
@@ -68,29 +77,37 @@ class Level:
 class Word:
     """`one_of`, `none_of` and `contains`."""
 
+    __slots__ = ("_leaf", "_not")
+
     def __init__(self, leaf: r.OneOf | r.NoneOf | r.Contains) -> None:
-        self._metric = leaf.metric
-        self._holds: Callable[[int | float | str], bool]
-        if isinstance(leaf, r.OneOf):
-            values = leaf.values
-            self._holds = lambda cell: cell in values
-        elif isinstance(leaf, r.NoneOf):
-            others = leaf.values
-            self._holds = lambda cell: cell not in others
-        else:
-            word = leaf.word
-            self._holds = lambda cell: isinstance(cell, str) and word in cell.split(",")
+        self._leaf = leaf
+        self._not = False  # when it was looked at last
 
     def evaluate(self, scene: Scene, place: Place) -> Outcome:
         """Compare the word."""
-        seen = scene.view.see(self._metric, place)
+        metric = self._leaf.metric
+        self._not = False
+        seen = scene.view.see(metric, place)
         if isinstance(seen.cell, Missing):
-            return scene.hole(self._metric, place, seen.cell)
-        return scene.shown(self._metric, place, seen) if self._holds(seen.cell) else FALSE
+            return scene.hole(metric, place, seen.cell)
+        self._not = not self._holds(seen.cell)
+        return FALSE if self._not else scene.shown(metric, place, seen)
+
+    def unmoved(self, seen: Seen) -> bool:
+        """Whether it is still false."""
+        return self._not and not isinstance(seen.cell, Missing) and not self._holds(seen.cell)
+
+    def _holds(self, cell: Scalar) -> bool:
+        leaf = self._leaf
+        if isinstance(leaf, r.Contains):
+            return isinstance(cell, str) and leaf.word in cell.split(",")
+        return (cell in leaf.values) is isinstance(leaf, r.OneOf)
 
 
 class Stuck:
     """`stuck`: read again and again, and always the same."""
+
+    __slots__ = ("_leaf", "_moved", "_since", "_unwatched", "_value")
 
     def __init__(self, leaf: r.Stuck) -> None:
         self._leaf = leaf
@@ -117,20 +134,28 @@ class Stuck:
         again = max(self._since + skipped + leaf.lasting, scene.now + 0.001)
         if self._moved:
             return false(again)
-        return scene.early(leaf.metric, place, leaf.lasting, again)
+        return scene.early(leaf.lasting, again)
+
+    def unmoved(self, _seen: Seen) -> bool:
+        """Any move counts."""
+        return False
 
 
 class Absent:
     """`absent_for`: a reading that should be there and is not."""
 
+    __slots__ = ("_leaf", "_since", "_there")
+
     def __init__(self, leaf: r.AbsentFor) -> None:
         self._leaf = leaf
         self._since: float | None = None
+        self._there = False  # when it was looked at last
 
     def evaluate(self, scene: Scene, place: Place) -> Outcome:
         """How long it has been missing."""
         leaf = self._leaf
         seen = scene.view.see(leaf.metric, place)
+        self._there = not isinstance(seen.cell, Missing)
         if not isinstance(seen.cell, Missing):
             self._since = None
             return FALSE
@@ -145,6 +170,10 @@ class Absent:
         shown = scene.shown(leaf.metric, place, seen, seconds=lasted, line=seen.cell.detail)
         # that no answer came is our own word
         return shown if seen.cell.why is Why.STALE else _witnessed(shown)
+
+    def unmoved(self, seen: Seen) -> bool:
+        """Whether it says of this reading what it said when it was looked at last."""
+        return self._there and not isinstance(seen.cell, Missing)
 
 
 def _witnessed(shown: Outcome) -> Outcome:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from neuron_observer.model import NODE, Missing, Place, Why
 from neuron_observer.rules.conditions import EVENTS
-from neuron_observer.rules.outcome import FALSE, Hole, Outcome, Sight, false
+from neuron_observer.rules.outcome import FALSE, Outcome, Sight, false, unknown
 
 if TYPE_CHECKING:
     from neuron_observer.model import Scalar
     from neuron_observer.rules import rule as r
     from neuron_observer.rules.occurrences import Occurrence
     from neuron_observer.rules.scene import Scene
-    from neuron_observer.rules.view import Spot, View
+    from neuron_observer.rules.view import Seen, Spot, View
 
 LOG = "host.kernel_log.read"
 BESIDE = 1.0  # seconds between two lines of one event
@@ -26,25 +26,33 @@ _NO_LOG = Missing(Why.UNSUPPORTED, "the kernel log is not read")
 class Matches:
     """`matches`: events of a name, at a place, within some seconds."""
 
+    __slots__ = ("_hears", "_leaf", "_of_ours", "_place", "_scope")
+
     def __init__(self, leaf: r.Matches, scope: str, place: Place) -> None:
         self._leaf = leaf
         self._scope = scope
         self._place = place
         self._of_ours = leaf.finding in EVENTS  # told by our reader, not by a log
+        self._hears = False  # the log was read when it was looked at last
 
     def bind(self, _view: View) -> list[Spot]:
         """What it reads."""
         return [] if self._of_ours else [(LOG, NODE)]
 
+    def unmoved(self, spot: Spot, seen: Seen) -> bool:
+        """Whether a new reading changes nothing: of the log only that it is read counts."""
+        return spot[0] != LOG or (self._hears and not isinstance(seen.cell, Missing))
+
     def evaluate(self, scene: Scene) -> Outcome:
         """What it says now."""
         leaf = self._leaf
         found = self._found(scene)
+        cell = scene.view.see(LOG, NODE).cell
+        self._hears = not isinstance(cell, Missing)
         if len(found) < leaf.at_least:
-            cell = scene.view.see(LOG, NODE).cell
             if isinstance(cell, Missing) and not self._of_ours:
                 reason = cell if cell.why is Why.DENIED else _NO_LOG
-                return Outcome(None, holes=(Hole(LOG, NODE, reason),), open=True)
+                return unknown(reason, open=True)
             again = found[0].at + leaf.within if found else None
             return Outcome(truth=False, again=again, deaf=not self._of_ours)
         again = found[-leaf.at_least].at + leaf.within
@@ -89,12 +97,18 @@ class Matches:
 class MissingDevice:
     """Whether an index that should be there is among the devices."""
 
+    __slots__ = ("_index",)
+
     def __init__(self, place: Place) -> None:
         self._index = place.device
 
     def bind(self, _view: View) -> list[Spot]:
         """What it reads."""
         return [("node.devices", NODE)]
+
+    def unmoved(self, spot: Spot, _seen: Seen) -> bool:
+        """Whether a new reading changes nothing."""
+        return spot[0] != "node.devices"
 
     def evaluate(self, scene: Scene) -> Outcome:
         """What it says now."""
@@ -134,6 +148,10 @@ class CollectorFails:
     def bind(self, _view: View) -> list[Spot]:
         """What it reads."""
         return []
+
+    def unmoved(self, _spot: Spot, _seen: Seen) -> bool:
+        """No reading changes it."""
+        return True
 
     def evaluate(self, scene: Scene) -> Outcome:
         """What it says now."""
@@ -175,6 +193,10 @@ class ClockJumped:
     def bind(self, _view: View) -> list[Spot]:
         """What it reads."""
         return []
+
+    def unmoved(self, _spot: Spot, _seen: Seen) -> bool:
+        """No reading changes it."""
+        return True
 
     def evaluate(self, scene: Scene) -> Outcome:
         """What it says now."""

@@ -9,16 +9,18 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from neuron_observer.model import Coverage, Gap, Missing, Why
-from neuron_observer.rules.findings import entity
+from neuron_observer.rules.findings import entity, place_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from neuron_observer.rules.instance import Instance
+    from neuron_observer.rules.outcome import Outcome
     from neuron_observer.rules.rule import Rule
 
 GRACE = 30.0  # seconds for which a late reading is not yet missing: 3 periods of the slowest lane
 MOST = 200  # missing signals that are named
+_NOT_LOOKED_AT = Missing(Why.NOT_YET, "not looked at yet")
 
 _WORDS = {
     Why.UNSUPPORTED: "",
@@ -50,7 +52,7 @@ class Cover:
         self._placed[instance.rule.id] += 1
         if instance.rule.required:
             self._required[instance.place.device] += 1
-            self._missing[instance] = Missing(Why.NOT_YET, "not looked at yet")
+            self._missing[instance] = _NOT_LOOKED_AT
         self._coverage = None
 
     def remove(self, instance: Instance) -> None:
@@ -73,8 +75,7 @@ class Cover:
         if plainly and instance.decided:
             instance.stale_since = None
             return None
-        told = outcome.truth, outcome.open, outcome.deaf, outcome.holes
-        if told == instance.covered:
+        if instance.covered is not None and _same(outcome, instance.covered):
             return None
         known = outcome.truth is not None and not instance.rests_on_hearsay()
         late = not known and not outcome.open and instance.only_stale()
@@ -88,7 +89,7 @@ class Cover:
                 instance.covered = None
                 return until
         self._set(instance, known=known)
-        instance.decided, instance.covered = known, told
+        instance.decided, instance.covered = known, outcome
         return None
 
     def _set(self, instance: Instance, *, known: bool) -> None:
@@ -111,7 +112,7 @@ class Cover:
         if self._coverage is None:
             self.decided = self._count_decided()
             required = sum(self._required.values()) - len(self._open_required())
-            missing = sorted(self._missing.items(), key=lambda item: _place_order(item[0]))
+            missing = sorted(self._missing.items(), key=lambda item: _order(item[0]))
             self._coverage = Coverage(
                 required - len(missing),
                 required,
@@ -148,11 +149,17 @@ class Cover:
         return gaps
 
 
+def _same(one: Outcome, other: Outcome) -> bool:
+    """Whether two outcomes are the same to the coverage."""
+    return one is other or (
+        (one.truth, one.open, one.deaf) == (other.truth, other.open, other.deaf)
+        and one.holes == other.holes
+    )
+
+
 def _told(reason: Missing) -> str:
     return _WORDS[reason.why] + (reason.detail or reason.why.value)
 
 
-def _place_order(instance: Instance) -> tuple[int, int, str, str]:
-    place = instance.place
-    device = -1 if place.device is None else place.device
-    return device, -1 if place.core is None else place.core, place.label, instance.rule.id
+def _order(instance: Instance) -> tuple[int, int, str, str]:
+    return *place_order(instance.place), instance.rule.id

@@ -9,7 +9,6 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from itertools import chain, count
-from statistics import median
 from typing import TYPE_CHECKING
 
 from neuron_observer.catalogue.chips import is_checked, parse_version
@@ -20,7 +19,9 @@ from neuron_observer.rules import rule as r
 from neuron_observer.rules.circumstances import LOG
 from neuron_observer.rules.cover import GRACE, Cover
 from neuron_observer.rules.explain import explain
-from neuron_observer.rules.memory import Memory
+from neuron_observer.rules.hush import Hush, worst_of
+from neuron_observer.rules.median import median
+from neuron_observer.rules.memory import Memory, Suppression, Word
 from neuron_observer.rules.occurrences import Occurrences
 from neuron_observer.rules.peers import Crowds
 from neuron_observer.rules.roster import Roster
@@ -31,7 +32,7 @@ from neuron_observer.rules.view import View
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from neuron_observer.model import Coverage, Device, Finding, Health, Snapshot
+    from neuron_observer.model import Coverage, Device, Finding, Health, Severity, Snapshot
     from neuron_observer.rules.instance import Instance
     from neuron_observer.rules.roster import Id
     from neuron_observer.rules.rule import Rule
@@ -61,8 +62,12 @@ class Engine:
         crowds = Crowds([leaf for leaf in compared if isinstance(leaf, r.DiffersFromPeers)], view)
         self.scene = Scene(view, Occurrences(names), crowds)
         self.scene.stored = memory.counters
-        self.scene.counters.update(memory.counters)
+        self.scene.departed.update(memory.counters)
         self.scene.baselines.update(memory.baselines)
+        self.scene.settled.update(memory.settled)
+        self.hush = Hush(memory.suppressions)
+        self._earlier = memory.events  # until the first snapshot
+        self._ended: list[Finding] = []  # by somebody's word
         self._cover = Cover(self.rules, 0.0 if one_shot else GRACE)
         self._roster = Roster(self.rules, self.scene, self._cover, memory, one_shot=one_shot)
         self._due: list[tuple[float, int, Instance]] = []
@@ -84,19 +89,27 @@ class Engine:
         scene, roster = self.scene, self._roster
         self._go_on(snapshot)
         scene.history = history
+        scene.wall = snapshot.at
         changed, moved = scene.view.take(snapshot)
-        dirty: set[Instance] = set()
+        dirty: dict[Instance, None] = {}  # in order, so that two runs are alike
         if moved:
             version = parse_version(snapshot.driver.version)
             self._capped = not (self._trust_untested or is_checked(version))
-            dirty.update(roster.arrange(snapshot.devices))
+            dirty |= dict.fromkeys(roster.arrange(snapshot.devices))
             self._folded = None
             while roster.dropped:
                 self._findings.pop(roster.dropped.pop(), None)
-        for spot in chain(changed, scene.crowds.take(changed, moved=moved)):
-            dirty.update(roster.readers.get(spot, ()))
-        dirty |= roster.told(scene.occurrences.take(snapshot, scene.view.devices))
-        dirty.update(self._woken(snapshot.monotonic))
+        for spot in changed:
+            dirty |= dict.fromkeys(roster.concerned(spot))
+        for spot in scene.crowds.take(changed, moved=moved):
+            dirty |= dict.fromkeys(roster.readers(spot))
+        if self._earlier:
+            earlier = snapshot._replace(events=self._earlier)
+            news = scene.occurrences.take(earlier, scene.view.devices)
+            dirty |= dict.fromkeys(roster.told(news))
+            self._earlier = ()
+        told = roster.told(scene.occurrences.take(snapshot, scene.view.devices))
+        dirty |= dict.fromkeys(chain(told, self._woken(snapshot.monotonic)))
         self.evaluated = len(dirty)
         for instance in dirty:
             self._evaluate(instance, snapshot.at)
@@ -154,12 +167,19 @@ class Engine:
     def _judged(self, wall: float) -> tuple[tuple[Finding, ...], Health]:
         roster = self._roster
         found = [words.left(self._finding(instance)) for instance in roster.left]
-        roster.left.clear()
+        found += map(words.left, roster.gone)
+        found += self._ended
+        for told_once in (roster.left, roster.gone, self._ended):
+            told_once.clear()
+        if self.hush.suppressions and self.hush.expire(wall):
+            self._folded = None
         for id_, finding in self._findings.items():
-            shows = roster.instances[id_].outcome.truth and finding.state is not State.RESOLVED
+            shows = roster.at(*id_).outcome.truth and finding.state is not State.RESOLVED
             found.append(finding._replace(last_seen=wall) if shows else finding)
         told = self._told_before_watched(wall)
         found += [told] if told else []
+        if self.hush.suppressions:
+            found = [self.hush(one, self.scene.keys) for one in found]
         found.sort(key=words.order)
         coverage = self._cover.coverage(roster.serials)
         devices = self.scene.view.devices
@@ -195,22 +215,82 @@ class Engine:
 
     def memory(self) -> Memory:
         """What a later run must know."""
-        return self._roster.memory()
+        kept = self._roster.memory(self._findings)
+        return kept._replace(suppressions=self.hush.suppressions, events=self._earlier)
 
-    def set_healthy(self, device: int) -> None:
+    def acknowledge(self, finding_id: str, device: int | None, word: Word) -> int:
+        """Somebody knows of these findings, on all devices or one; how many there are."""
+        found = [
+            one
+            for one in self._roster
+            if one.rule.id == finding_id
+            and device in (None, one.place.device)
+            and self._stands(one)
+        ]
+        for instance in found:
+            instance.acknowledge(word)
+            self._note(instance)
+        return len(found)
+
+    def _stands(self, instance: Instance) -> bool:
+        return instance.life is not None and instance.life.state is not State.RESOLVED
+
+    def suppress(
+        self,
+        rule_id: str,
+        device: int | None,
+        until: float,
+        word: Word,
+        severity: Severity | None = None,
+    ) -> bool:
+        """Have a rule's findings count for nothing until then; False if there is no such rule.
+
+        `severity` is that of findings which no rule tells.
+        """
+        rule = next((rule for rule in self.rules if rule.id == rule_id), None)
+        severity = rule.severity if rule else severity
+        if severity is None:
+            return False
+        standing = [
+            one
+            for one in self._findings.values()
+            if one.id == rule_id and device in (None, one.entity.device)
+        ]
+        key = None if device is None else self.scene.keys.get(device, "")
+        worst = worst_of(standing, severity)
+        self.hush.add(Suppression(rule_id, key, until, worst, word))
+        self._folded = None
+        return True
+
+    def unsuppress(self, rule_id: str, device: int | None) -> bool:
+        """Have a rule's findings count again; False if they did."""
+        before = self.hush.suppressions
+        key = None if device is None else self.scene.keys.get(device, "")
+        self.hush.lift(rule_id, key)
+        self._folded = None
+        return len(self.hush.suppressions) < len(before)
+
+    def set_healthy(self, device: int, word: Word | None = None) -> None:
         """Take a device's counts as they are for its baseline, and its findings for settled."""
         scene = self.scene
+        key = scene.keys.get(device)
+        if word and key:
+            scene.settled[key] = word
+        scene.occurrences.settle(device)
+        scene.stored = {**scene.stored, **scene.all_counters()}
         metrics = {m for rule in self.rules for m in r.inputs(rule) if is_level(m)}
         for metric in metrics:
             for place in scene.view.places(metric):
                 cell = scene.view.see(metric, place).cell
                 if place.device == device and isinstance(cell, int):
                     scene.baselines[scene.key(place), metric] = cell
-        for id_, instance in self._roster.instances.items():
+        for instance in self._roster:
             if instance.place.device == device:
-                instance.forget()
+                ended = self._findings.pop((instance.rule.id, instance.place), None)
+                if ended is not None and ended.state is not State.PENDING:
+                    self._ended.append(words.ended(ended, words.SETTLED))
+                self._roster.renew(instance)
                 self._folded = None
-                self._findings.pop(id_, None)
                 self._wake(instance, scene.now)
 
     def explain(self, finding_id: str) -> str:

@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 
     from neuron_observer.model import EntityKind, Place, Scalar
     from neuron_observer.rules.instance import Instance
+    from neuron_observer.rules.memory import Word
     from neuron_observer.rules.outcome import Sight
     from neuron_observer.rules.scene import Scene
 
 MOST = 8  # observations of a finding that are handed on; a count tells of the rest
 BEFORE_WATCHED = "before-we-watched"
+LEFT = "the device left: another chip is in its place"
+SETTLED = "settled: the device was declared healthy"
 
 _WORST = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
 _KINDS: Mapping[str, EntityKind] = {
@@ -45,7 +48,10 @@ def finding(
     again = rule.again if instance.escalated else None
     confidence = instance.confidence(capped=capped)
     message = _message(instance, scene, serials)
-    if instance.escalated:
+    sights = tuple(_evidence((*instance.shown, *instance.contradicted), scene))
+    if instance.told and not instance.shown:  # by an earlier run, and not seen since
+        message, sights = instance.told.message, instance.told.evidence
+    elif instance.escalated:
         message += "; the same fault as before its repair"
     if confidence is Confidence.CONTRADICTED:
         message += f"; contradicted: {instance.contradicted[0].metric} stood still"
@@ -60,12 +66,13 @@ def finding(
         if_confirmed=again.action if again and rule.if_confirmed else rule.if_confirmed,
         confirm_by=rule.confirm_by,
         blames_hardware=rule.blames_hardware,
-        evidence=tuple(_evidence((*instance.shown, *instance.contradicted), scene)),
+        evidence=sights,
         first_seen=life.first_seen if life else None,
         last_seen=life.last_seen if life else None,
         runbook=rule.runbook,
         shadow=rule.shadow,
         program=rule.program,
+        note=noted("acknowledged", instance.word),
     )
 
 
@@ -142,7 +149,7 @@ def _figure(value: Scalar | None, unit: str) -> str:
 
 def before_watched(sights: Iterable[Sight], scene: Scene, since: float) -> Finding | None:
     """One information on the counters that were not 0 when watching began."""
-    found = sorted(sights, key=lambda sight: (sight.metric, sight.place.device or 0))
+    found = sorted(sights, key=lambda sight: (sight.metric, *place_order(sight.place)))
     if not found:
         return None
     names = ", ".join(dict.fromkeys(sight.metric for sight in found))
@@ -159,10 +166,26 @@ def before_watched(sights: Iterable[Sight], scene: Scene, since: float) -> Findi
     )
 
 
+def noted(what: str, word: Word | None) -> str:
+    """What a person said of a finding."""
+    return f"{what} by {word.who}: {word.reason}" if word else ""
+
+
 def left(finding: Finding) -> Finding:
     """The end of a finding of a chip that is no longer here."""
-    message = f"{finding.message}; the device left: another chip is in its place"
+    return ended(finding, LEFT)
+
+
+def ended(finding: Finding, why: str) -> Finding:
+    """The end of a finding that did not end by itself."""
+    message = f"{finding.message}; {why}"
     return finding._replace(state=State.RESOLVED, message=message)
+
+
+def place_order(place: Place) -> tuple[int, int, str]:
+    """The node first, then by device, core and label."""
+    device = -1 if place.device is None else place.device
+    return device, -1 if place.core is None else place.core, place.label
 
 
 def order(finding: Finding) -> tuple[int, str, int, int, str]:

@@ -31,20 +31,16 @@ class Growth:
         "_last",
         "_leaf",
         "_on",
-        "_rate",
         "_rests",
         "_since",
         "_steps",
         "_sum",
-        "_window",
     )
 
     def __init__(self, leaf: r.Increased | r.RateAbove) -> None:
         self._leaf = leaf
-        self._rate = isinstance(leaf, r.RateAbove)
-        self._window = leaf.window if isinstance(leaf, r.RateAbove) else leaf.within
-        # read time, amount, rises in it; a list: thousands stay empty, and a deque has 600 bytes
-        self._steps: list[tuple[float, int, int]] = []
+        # read time, amount, rises in it; a tuple: thousands stay empty, and share the empty one
+        self._steps: tuple[tuple[float, int, int], ...] = ()
         self._sum = 0
         self._last: int | None = None
         self._before: int | None = None  # the value before the latest step
@@ -52,6 +48,11 @@ class Growth:
         self._on = False
         self._driver: str | None = None  # whose counters were looked at last
         self._rests = False  # false, and so until the counter moves
+
+    @property
+    def _window(self) -> float:
+        leaf = self._leaf
+        return leaf.window if isinstance(leaf, r.RateAbove) else leaf.within
 
     def evaluate(self, scene: Scene, place: Place) -> Outcome:
         """What it grew by in the window, against the limit."""
@@ -73,6 +74,10 @@ class Growth:
             return scene.hole(self._leaf.metric, place, Missing(Why.UNSUPPORTED, reason))
         return self._watched(scene, place, seen)
 
+    def unmoved(self, seen: Seen) -> bool:
+        """Whether it rests and the counter stands where it stood; the driver is another matter."""
+        return self._rests and seen.cell == self._last
+
     def _note(self, scene: Scene, place: Place, seen: Seen, value: int) -> None:
         metric, last = self._leaf.metric, self._last
         if last == value:
@@ -81,9 +86,12 @@ class Growth:
         if last is None:
             self._since = seen.read_at
             last = stored
+            if last is not None and isinstance(self._leaf, r.Increased):
+                self._since = float("-inf")  # an earlier run did the first of two reads
             if last is None:
                 last = value
-                if value and not self._rate and metric not in _NEVER_ZERO:
+                edge = isinstance(self._leaf, r.Increased)
+                if value and edge and metric not in _NEVER_ZERO:
                     shown = scene.shown(metric, place, seen)
                     scene.before_watched[metric, place] = shown.sights[0]
         amount = value - last if value >= last else value
@@ -95,14 +103,15 @@ class Growth:
     def _add(self, at: float, amount: int) -> None:
         self._sum += amount
         if self._steps and at - self._steps[-1][0] < 1.0:
-            begun, so_far, rises = self._steps.pop()
-            self._steps.append((begun, so_far + amount, rises + 1))
+            begun, so_far, rises = self._steps[-1]
+            self._steps = *self._steps[:-1], (begun, so_far + amount, rises + 1)
         else:
-            self._steps.append((at, amount, 1))
+            self._steps = *self._steps, (at, amount, 1)
 
     def _forget(self, now: float) -> None:
-        while self._steps and self._steps[0][0] <= now - self._window:
-            self._sum -= self._steps.pop(0)[1]
+        if self._steps and self._steps[0][0] <= now - self._window:
+            self._steps = tuple(one for one in self._steps if one[0] > now - self._window)
+            self._sum = sum(amount for _, amount, _ in self._steps)
 
     def _is_above(self) -> bool:
         leaf = self._leaf
@@ -137,7 +146,7 @@ class Growth:
     def _watched(self, scene: Scene, place: Place, seen: Seen) -> Outcome:
         """False, once it has been watched long enough to say so."""
         metric = self._leaf.metric
-        if not self._rate:
+        if isinstance(self._leaf, r.Increased):
             if seen.read_at > self._since or self._steps:
                 self._rests = not self._steps
                 return false(self._steps[0][0] + self._window if self._steps else None)
@@ -145,5 +154,5 @@ class Growth:
             return scene.hole(metric, place, _TWO_READS)
         end = self._since + self._window
         if scene.now < end:
-            return scene.early(metric, place, self._window, end)
+            return scene.early(self._window, end)
         return false(self._steps[0][0] + self._window if self._steps else None)

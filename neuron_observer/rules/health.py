@@ -85,7 +85,9 @@ def opinion(findings: Iterable[Finding], missing: Sequence[Gap], decided: int) -
         return Opinion(Verdict.UNKNOWN, f"{first.id} cannot be decided: {first.why}{more}")
     if not decided:
         return Opinion(Verdict.UNKNOWN, "nothing that health rests on can be read here")
-    return Opinion(Verdict.HEALTHY, f"nothing found; {decided} required signals read")
+    hidden = sum(one.state is State.SUPPRESSED for one in found)
+    nothing = f"nothing found that counts, {hidden} suppressed" if hidden else "nothing found"
+    return Opinion(Verdict.HEALTHY, f"{nothing}; {decided} required signals read")
 
 
 def _worst_first(finding: Finding) -> tuple[int, str, int, int]:

@@ -8,18 +8,19 @@ from neuron_observer.catalogue import METRICS
 from neuron_observer.model import Confidence, Missing, Place, State, Why
 from neuron_observer.rules import rule as r
 from neuron_observer.rules.lifecycle import Life, Tempo, due, step
-from neuron_observer.rules.outcome import FALSE, Hole, Outcome, Sight
+from neuron_observer.rules.outcome import FALSE, Outcome, Sight
 from neuron_observer.rules.predicates import test_of
 from neuron_observer.rules.trust import constant, is_level, kind, not_live, trust
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from neuron_observer.rules.memory import Kept
+    from neuron_observer.model import Finding
+    from neuron_observer.rules.memory import Kept, Word
     from neuron_observer.rules.predicates import Shared
     from neuron_observer.rules.rule import Rule
     from neuron_observer.rules.scene import Scene
-    from neuron_observer.rules.view import Spot, View
+    from neuron_observer.rules.view import Seen, Spot, View
 
 _NOT_HERE = Missing(Why.UNSUPPORTED, "does not apply here")
 _OF_A_FINDING = (
@@ -28,6 +29,9 @@ _OF_A_FINDING = (
     "confirmed",
     "contradicted",
     "escalated",
+    "word",
+    "told",
+    "doubted_until",
     "_hard_at",
     "_witness",
 )
@@ -45,14 +49,37 @@ class _Witness(NamedTuple):
 class Instance:
     """A rule at a place."""
 
+    __slots__ = (
+        "_given",
+        "_hard_at",
+        "_one_shot",
+        "_test",
+        "_witness",
+        "confirmed",
+        "contradicted",
+        "covered",
+        "decided",
+        "doubted_until",
+        "escalated",
+        "life",
+        "outcome",
+        "place",
+        "placed",
+        "rule",
+        "scheduled",
+        "shown",
+        "stale_since",
+        "told",
+        "word",
+    )
+
     def __init__(
         self, rule: Rule, place: Place, shared: Shared, *, placed: bool, one_shot: bool
     ) -> None:
         self.rule = rule
         self.place = place
         self.placed = placed  # not made for an event that tells no better place
-        self.tempo = Tempo(0.0 if one_shot else rule.hold, rule.clear, rule.latched)
-        self._unheld = one_shot and rule.hold > 0
+        self._one_shot = one_shot
         self._test = test_of(rule.when, rule.scope, place, shared)
         self._given = test_of(rule.given, rule.scope, place, shared) if rule.given else None
         self.life: Life | None = None
@@ -61,26 +88,60 @@ class Instance:
         self.confirmed = False
         self.contradicted: tuple[Sight, ...] = ()
         self.escalated = False
+        self.word: Word | None = None  # by which it was acknowledged
+        self.told: Finding | None = None  # by an earlier run; until it is seen anew
+        self.doubted_until = 0.0  # false may only mean that nobody watched for long enough
         self.scheduled: float | None = None
         self.stale_since: float | None = None
         self.decided = False  # as the coverage has it
-        self.covered: object = None  # what of the outcome the coverage was told
+        self.covered: Outcome | None = None  # that the coverage was told
         self._hard_at: float | None = None
         self._witness: _Witness | None = None
-        self._witnesses: tuple[Place, ...] = ()
+
+    @property
+    def tempo(self) -> Tempo:
+        """How long it must last; a one-shot waits for nothing, and what is not sure is not kept."""
+        rule = self.rule
+        hold = 0.0 if self._one_shot else rule.hold
+        return Tempo(hold, rule.clear, rule.latched and self.confirmed)
 
     def bind(self, view: View) -> list[Spot]:
         """Find what it reads; again whenever files came or went."""
         spots = list(self._test.bind(view))
         spots += self._given.bind(view) if self._given else ()
-        if self.rule.witness:
-            self._witnesses = tuple(_under(self.rule.witness, self.place, view))
         return spots
 
-    def restore(self, kept: Kept, now: float) -> None:
-        """Go on with a finding of an earlier run; time that must pass begins anew."""
+    def unmoved(self, spot: Spot, seen: Seen) -> bool:
+        """Whether a new reading of something that it reads is sure to change nothing."""
+        if self.life is not None or not self._test.unmoved(spot, seen):
+            return False
+        return self._given is None or self._given.unmoved(spot, seen)
+
+    def restore(self, kept: Kept, now: float, wall: float) -> None:
+        """Go on with a finding of an earlier run; time that must pass begins anew.
+
+        What a window showed then still counts until its end; what must last for long is looked at
+        for as long before it is believed to be gone.
+        """
         self.life = kept.life._replace(since=now)
         self.confirmed, self.escalated = kept.confirmed, kept.escalated
+        self.word, self.told = kept.word, kept.told
+        left = 0.0 if kept.until is None else kept.until - wall
+        self.doubted_until = now + max(min(left, r.longest(self.rule)), r.lasting(self.rule))
+
+    def acknowledge(self, word: Word) -> None:
+        """Somebody knows of its finding."""
+        if self.life is not None:
+            self.word = word
+            standing = self.life.state in (State.FIRING, State.ACKNOWLEDGED)
+            state = State.ACKNOWLEDGED if standing else self.life.state
+            self.life = self.life._replace(state=state, acknowledged=True)
+
+    def renew(self, view: View, shared: Shared) -> None:
+        """Begin anew, also with what the condition has seen."""
+        self.forget()
+        self._test = test_of(self.rule.when, self.rule.scope, self.place, shared)
+        self._test.bind(view)
 
     def heir(self, other: Instance) -> Instance:
         """Who goes on in the place of another rule's instance: itself where nothing differs."""
@@ -105,10 +166,12 @@ class Instance:
             if outcome.truth is False:
                 self._hard_at, self._witness = None, None
             return before
-        tempo = self.tempo if self.confirmed else self.tempo._replace(latched=False)
-        self.life = step(self.life, outcome.truth, scene.now, wall, tempo)
+        truth = outcome.truth
+        if truth is False and scene.now < self.doubted_until:
+            truth = None
+        self.life = step(self.life, truth, scene.now, wall, self.tempo)
         if outcome.truth:
-            self.shown = outcome.sights
+            self.shown, self.told = outcome.sights, None
             self._weigh(scene, outcome)
         elif outcome.truth is False:
             self._hard_at, self._witness = None, None
@@ -121,7 +184,7 @@ class Instance:
         given = self._given.evaluate(scene)
         if given.truth:
             return outcome
-        holes = given.holes or (Hole("", self.place, _NOT_HERE),)
+        holes = given.holes or (_NOT_HERE,)
         times = [at for at in (outcome.again, given.again) if at is not None]
         return Outcome(None, holes=holes, open=True, again=min(times, default=None))
 
@@ -129,6 +192,8 @@ class Instance:
         """Begin anew."""
         self.life, self.shown, self.contradicted = None, (), ()
         self.confirmed = self.escalated = False
+        self.word = self.told = None
+        self.doubted_until = 0.0
         self._hard_at, self._witness = None, None
 
     def _weigh(self, scene: Scene, outcome: Outcome) -> None:
@@ -144,13 +209,14 @@ class Instance:
     def _hear(self, scene: Scene, metric: str, line_at: float) -> None:
         driver = scene.view.snapshot.driver.version if scene.view.snapshot else None
         live = not not_live(metric, driver) and not constant(metric, scene.chip(self.place))
-        seen = [scene.view.see(metric, at) for at in self._witnesses]
+        places = _under(metric, self.place, scene.view)
+        seen = [scene.view.see(metric, at) for at in places]
         values = tuple(one.cell for one in seen if isinstance(one.cell, int))
         stands = live and bool(values) and len(values) == len(seen)
         if stands and is_level(metric):
             stands = all(
                 value <= scene.baseline(metric, at)
-                for value, at in zip(values, self._witnesses, strict=True)
+                for value, at in zip(values, places, strict=True)
             )
         if not stands:
             self._witness, self.contradicted = None, ()
@@ -163,7 +229,7 @@ class Instance:
         if read_at - known.since >= STOOD_STILL and not self.contradicted:
             self.contradicted = tuple(
                 Sight(kind(metric), trust(metric), metric, one.source, at, value, value, read_at)
-                for one, at, value in zip(seen, self._witnesses, values, strict=True)
+                for one, at, value in zip(seen, places, values, strict=True)
             )
 
     def next_look(self, now: float) -> float | None:
@@ -173,6 +239,8 @@ class Instance:
         times = [self.outcome.again, due(self.life, self.tempo)]
         if self.life and self.life.state is State.RESOLVED:
             times.append(now)  # told once
+        if now < self.doubted_until:
+            times.append(self.doubted_until)
         if self.outcome.truth:
             if self.outcome.hard and not self.confirmed:
                 times.append(now)  # until the second read
@@ -184,7 +252,8 @@ class Instance:
         """How sure the finding is; on an untested driver never more than probable."""
         if self.contradicted and not self.confirmed:
             return Confidence.CONTRADICTED
-        capped = (capped and self.rule.blames_hardware) or self._unheld
+        unheld = self._one_shot and self.rule.hold > 0
+        capped = (capped and self.rule.blames_hardware) or unheld
         return Confidence.CONFIRMED if self.confirmed and not capped else Confidence.PROBABLE
 
     def rests_on_hearsay(self) -> bool:
@@ -194,12 +263,12 @@ class Instance:
     def only_stale(self) -> bool:
         """Whether it is unknown only because readings are late."""
         holes = self.outcome.holes
-        return bool(holes) and all(hole.reason.why is Why.STALE for hole in holes)
+        return bool(holes) and all(hole.why is Why.STALE for hole in holes)
 
     def reason(self) -> Missing:
         """Why it is unknown: what should be there first."""
-        reasons = [hole.reason for hole in self.outcome.holes]
-        ranked = sorted(reasons, key=lambda one: one.why in (Why.UNSUPPORTED, Why.NOT_YET))
+        later = (Why.UNSUPPORTED, Why.NOT_YET)
+        ranked = sorted(self.outcome.holes, key=lambda one: one.why in later)
         return ranked[0] if ranked else Missing(Why.UNSUPPORTED, "not known of this place")
 
 

@@ -22,6 +22,7 @@ class Life(NamedTuple):
     since: float | None
     first_seen: float  # wall clock
     last_seen: float  # wall clock
+    acknowledged: bool = False  # somebody knows; it holds for as long as the finding lives
 
 
 class Tempo(NamedTuple):
@@ -51,9 +52,8 @@ def _true(life: Life, now: float, wall: float, tempo: Tempo) -> Life:
     since = now if life.since is None else life.since
     if life.state is State.PENDING and now - since < tempo.hold:
         return life._replace(since=since, last_seen=wall)
-    if life.state is State.ACKNOWLEDGED:
-        return life._replace(last_seen=wall)
-    return life._replace(state=State.FIRING, last_seen=wall)
+    known = life.acknowledged or life.state is State.ACKNOWLEDGED
+    return life._replace(state=State.ACKNOWLEDGED if known else State.FIRING, last_seen=wall)
 
 
 def _false(life: Life, now: float, tempo: Tempo) -> Life | None:

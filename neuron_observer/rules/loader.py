@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from neuron_observer.catalogue import METRICS
 from neuron_observer.catalogue.chips import CHIPS, parse_version
-from neuron_observer.errors import ConfigError
 from neuron_observer.model import Action, Severity
 from neuron_observer.rules import consistency
 from neuron_observer.rules.conditions import ConditionReader
@@ -21,7 +20,7 @@ from neuron_observer.rules.patterns import Fact, Grade
 from neuron_observer.rules.rule import Again, Needs, Rule, RuleScope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     import yaml
 
@@ -48,20 +47,32 @@ class _Block(NamedTuple):
     node: yaml.Node
     file: str
 
+    @property
+    def line(self) -> int:
+        """Where it begins."""
+        return int(self.node.start_mark.line) + 1
+
 
 def load(paths: Iterable[Path] | None = None, *, extra: Iterable[Path] = ()) -> tuple[Rule, ...]:
     """The rules of some files (default: the shipped ones), then of `extra`: files or directories.
 
     Ids are unique within each of the two; a block in `extra` changes the rule of its id.
     """
-    blocks = _blocks(sorted(SHIPPED.glob("*.yaml")) if paths is None else paths)
-    for id_, block in _blocks(_files(extra)).items():
-        below = blocks.get(id_)
-        blocks[id_] = block._replace(nodes=below.nodes | block.nodes) if below else block
-    if len(blocks) > MOST_RULES:
-        raise ConfigError(f"more than {MOST_RULES} rules", file=next(iter(blocks.values())).file)
-    rules = (_RuleReader(block.file).rule(block) for block in blocks.values())
+    taken: dict[str, str] = {}
+    own = {id_: block for path in _files(extra) for id_, block in _blocks(path, taken)}
+    taken.clear()
+    rules: list[Rule | None] = []
+    # File by file: nodes take several times the memory of the rules that are made of them.
+    for path in sorted(SHIPPED.glob("*.yaml")) if paths is None else paths:
+        for id_, block in _blocks(path, taken):
+            changed = _on_top(block, own.pop(id_, None))
+            rules.append(_RuleReader(changed.file).rule(changed))
+    rules += [_RuleReader(block.file).rule(block) for block in own.values()]
     return tuple(rule for rule in rules if rule is not None)
+
+
+def _on_top(below: _Block, block: _Block | None) -> _Block:
+    return block._replace(nodes=below.nodes | block.nodes) if block else below
 
 
 def _files(extra: Iterable[Path]) -> list[Path]:
@@ -72,28 +83,28 @@ def _files(extra: Iterable[Path]) -> list[Path]:
     ]
 
 
-def _blocks(paths: Iterable[Path]) -> dict[str, _Block]:
-    found: dict[str, _Block] = {}
-    for path in paths:
-        reader = NodeReader(str(path))
-        root = compose(path)
-        if root is None:
-            continue
-        top = reader.mapping(root, "the file")
-        reader.known(top, ("defaults", "rules"), "the file")
-        defaults = reader.mapping(top["defaults"], "defaults") if "defaults" in top else {}
-        reader.known(defaults, _KEYS, "defaults")
-        for node in reader.sequence(top.get("rules"), "rules"):
-            given = reader.mapping(node, "a rule")
-            if "id" not in given:
-                raise reader.fail("a rule: the key 'id' is missing", node)
-            id_ = reader.text(given["id"], "id")
-            if id_ in found:
-                first = found[id_]
-                line = first.node.start_mark.line + 1
-                raise reader.fail(f"{id_}: this id is taken, at {first.file}:{line}", node)
-            found[id_] = _Block(defaults | given, node, str(path))
-    return found
+def _blocks(path: Path, taken: dict[str, str]) -> Iterator[tuple[str, _Block]]:
+    """The blocks of a file by id; `taken`: where each id stands, of this file and others."""
+    reader = NodeReader(str(path))
+    root = compose(path)
+    if root is None:
+        return
+    top = reader.mapping(root, "the file")
+    reader.known(top, ("defaults", "rules"), "the file")
+    defaults = reader.mapping(top["defaults"], "defaults") if "defaults" in top else {}
+    reader.known(defaults, _KEYS, "defaults")
+    for node in reader.sequence(top.get("rules"), "rules"):
+        given = reader.mapping(node, "a rule")
+        if "id" not in given:
+            raise reader.fail("a rule: the key 'id' is missing", node)
+        id_ = reader.text(given["id"], "id")
+        if id_ in taken:
+            raise reader.fail(f"{id_}: this id is taken, at {taken[id_]}", node)
+        if len(taken) == MOST_RULES:
+            raise reader.fail(f"more than {MOST_RULES} rules", node)
+        block = _Block(defaults | given, node, str(path))
+        taken[id_] = f"{path}:{block.line}"
+        yield id_, block
 
 
 class _RuleReader(NodeReader):
@@ -119,7 +130,7 @@ class _RuleReader(NodeReader):
             fields.setdefault("shadow", True)
         at_least = consistency.needs(fields["when"], fields.get("hold", 0.0))
         fields.setdefault("needs", at_least)
-        rule = Rule(**fields, file=block.file, line=block.node.start_mark.line + 1)
+        rule = Rule(**fields, file=block.file, line=block.line)
         for key, problem in consistency.problems(rule, at_least):
             raise self.fail(f"{key}: {problem}", nodes.get(key, block.node))
         return rule

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import IO, TYPE_CHECKING, Any
 
@@ -65,7 +64,9 @@ def plain(node: yaml.Node | None) -> Any:
 
 def nearest(word: str, choices: Iterable[str]) -> str:
     """`; did you mean …?`, or nothing."""
-    close = difflib.get_close_matches(word, list(choices), 1)
+    from difflib import get_close_matches  # noqa: PLC0415 - only after a mistake
+
+    close = get_close_matches(word, list(choices), 1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 

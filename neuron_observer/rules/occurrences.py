@@ -38,9 +38,9 @@ class Occurrences:
         """Go on from what others have noted; what only these ask for was not noted by them."""
         self._found = {name: at for name, at in before._found.items() if name in self._names}
 
-    def take(self, snapshot: Snapshot, devices: Container[int]) -> set[tuple[str, Place]]:
+    def take(self, snapshot: Snapshot, devices: Container[int]) -> Iterable[tuple[str, Place]]:
         """Note the events of a snapshot; the names and places that are new."""
-        news: set[tuple[str, Place]] = set()
+        news: dict[tuple[str, Place], None] = {}  # in order
         for event in snapshot.events:
             if event.fields.get("ours"):
                 continue
@@ -51,12 +51,18 @@ class Occurrences:
                 by_place = self._found.setdefault(name, {})
                 here = place if place in by_place or len(by_place) < PLACES else NODE
                 by_place.setdefault(here, deque(maxlen=MOST)).append(Occurrence(at, event))
-                news.add((name, here))
+                news[name, here] = None
         return news
 
-    def _called(self, event: Event) -> set[str]:
-        names = {event.kind, str(event.fields.get("finding", event.kind))}
-        return {name for name in names if name in self._names}
+    def settle(self, device: int) -> None:
+        """What happened to a device so far counts for nothing any more."""
+        for by_place in self._found.values():
+            for place in [at for at in by_place if at.device == device]:
+                del by_place[place]
+
+    def _called(self, event: Event) -> list[str]:
+        names = dict.fromkeys((event.kind, str(event.fields.get("finding", event.kind))))
+        return [name for name in names if name in self._names]
 
     def of(self, name: str, place: Place, scope: str, since: float) -> list[Occurrence]:
         """Those at a place of this scope, after an instant, oldest first.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,16 +30,8 @@ class Sight(NamedTuple):
     extra: Mapping[str, Scalar] = NO_EXTRA
 
 
-class Hole(NamedTuple):
-    """A reading that is missing, so that a condition is unknown."""
-
-    metric: str
-    place: Place
-    reason: Missing
-
-
 class Outcome(NamedTuple):
-    """Three-valued: `truth` None is unknown, and `holes` tell why.
+    """Three-valued: `truth` None is unknown, and `holes` tell why: what readings are missing for.
 
     Of what is false they tell what was left out because it cannot be had; `deaf`: then only a line
     of a log could have made it true.
@@ -50,7 +43,7 @@ class Outcome(NamedTuple):
 
     truth: bool | None
     sights: tuple[Sight, ...] = ()
-    holes: tuple[Hole, ...] = ()
+    holes: tuple[Missing, ...] = ()
     open: bool = False
     hard: bool = False
     read_at: float = 0.0
@@ -66,6 +59,12 @@ def false(again: float | None) -> Outcome:
     return FALSE if again is None else Outcome(truth=False, again=again)
 
 
+@lru_cache(maxsize=256)
+def unknown(reason: Missing, *, open: bool) -> Outcome:  # noqa: A002 - the field's name
+    """Unknown for a reason; one object for all places, for there may be thousands."""
+    return Outcome(None, holes=(reason,), open=open)
+
+
 def every(parts: Iterable[Outcome]) -> Outcome:
     """Kleene's and: false if one is, else unknown if one is."""
     found = tuple(parts)
@@ -73,12 +72,12 @@ def every(parts: Iterable[Outcome]) -> Outcome:
     for part in found:  # as nearly always, so without a generator
         if part.truth is False:
             return false(again)
-    unknown = [part for part in found if part.truth is None]
-    if unknown:
+    left = [part for part in found if part.truth is None]
+    if left:
         return Outcome(
             None,
-            holes=tuple(hole for part in unknown for hole in part.holes),
-            open=any(part.open for part in unknown),
+            holes=tuple(hole for part in left for hole in part.holes),
+            open=any(part.open for part in left),
             again=again,
         )
     seen = [part for part in found if part.sights]
@@ -108,12 +107,12 @@ def some(parts: Iterable[Outcome]) -> Outcome:
             again=again,
         )
     covered = [part for part in found if not (part.truth is None and part.open)]
-    unknown = [part for part in covered or found if part.truth is None]
-    if not unknown:
+    left = [part for part in covered or found if part.truth is None]
+    if not left:
         left_out = tuple(hole for part in found for hole in part.holes)
         deaf = all(part.deaf for part in covered)
         return Outcome(truth=False, holes=left_out, again=again, deaf=deaf)
-    holes = tuple(hole for part in unknown for hole in part.holes)
+    holes = tuple(hole for part in left for hole in part.holes)
     return Outcome(None, holes=holes, open=not covered, again=again)
 
 

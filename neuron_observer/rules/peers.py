@@ -6,10 +6,11 @@ instant before, are looked at: of 128 cores that is nearly always none.
 
 from __future__ import annotations
 
-from statistics import median
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from neuron_observer.model import Missing, Why
+from neuron_observer.rules.median import median
 from neuron_observer.rules.outcome import FALSE, Outcome
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Cell, Place
     from neuron_observer.rules import rule as r
     from neuron_observer.rules.scene import Scene
-    from neuron_observer.rules.view import Spot, View
+    from neuron_observer.rules.view import Seen, Spot, View
 
 PER_DEVIATION = 1.4826  # robust deviations a median absolute deviation, of normal noise
 _NO_NUMBER = Missing(Why.FAILED, "is no number")
@@ -47,6 +48,7 @@ def spread(cells: Iterable[Cell]) -> Spread:
     return Spread(len(values), middle, deviation, values[0], values[-1])
 
 
+@cache
 def name(leaf: r.DiffersFromPeers) -> str:
     """What a comparison is called among the spots that changed."""
     return repr(leaf)
@@ -132,6 +134,8 @@ def limit_of(leaf: r.DiffersFromPeers, group: Spread) -> float:
 class Peers:
     """`differs_from_peers` at one place."""
 
+    __slots__ = ("_leaf",)
+
     def __init__(self, leaf: r.DiffersFromPeers) -> None:
         self._leaf = leaf
 
@@ -150,3 +154,7 @@ class Peers:
             return FALSE
         middle = group.middle
         return scene.shown(leaf.metric, place, seen, middle, than=middle, count=group.size - 1)
+
+    def unmoved(self, _seen: Seen) -> bool:
+        """Any move counts, also those of the others."""
+        return False

@@ -14,16 +14,36 @@ if TYPE_CHECKING:
     from neuron_observer.rules.view import View
 
 
-def places_of(rule: Rule, view: View) -> tuple[tuple[Place, ...], str]:
-    """The places at which a rule is evaluated, and, if there are none, why."""
-    why = _not_for_driver(rule, view)
-    if why:
-        return (), why
-    places = _places(rule, view)
-    chosen = tuple(place for place in places if _fits_chip(rule, place, view))
-    if places and not chosen:
-        return (), f"only on {', '.join(rule.chips)}"
-    return chosen, "" if chosen else f"no {rule.scope} here"
+class Places:
+    """The places of rules on a host as it is now; those of a scope are the same objects to all."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        devices = view.devices.values()
+        self._scopes = {
+            "node": (NODE,),
+            "device": tuple(Place(index) for index in sorted(view.devices)),
+            "core": tuple(Place(one.index, core.index) for one in devices for core in one.cores),
+        }
+
+    def of(self, rule: Rule) -> tuple[tuple[Place, ...], str]:
+        """The places at which a rule is evaluated, and, if there are none, why."""
+        view = self._view
+        why = _not_for_driver(rule, view)
+        if why:
+            return (), why
+        known = self._scopes.get(rule.scope)
+        places = _read(rule, view) if known is None else known
+        if rule.scope == "device" and any(
+            isinstance(leaf, r.MissingDevice) for leaf in r.leaves(rule.when)
+        ):
+            places = tuple(Place(index) for index in sorted({*view.devices, *expected(view)}))
+        chosen = places
+        if rule.chips:
+            chosen = tuple(place for place in places if _fits_chip(rule, place, view))
+        if places and not chosen:
+            return (), f"only on {', '.join(rule.chips)}"
+        return chosen, "" if chosen else f"no {rule.scope} here"
 
 
 def _not_for_driver(rule: Rule, view: View) -> str:
@@ -39,28 +59,14 @@ def _not_for_driver(rule: Rule, view: View) -> str:
 
 
 def _fits_chip(rule: Rule, place: Place, view: View) -> bool:
-    if not rule.chips:
-        return True
     names = {device.name for device in view.devices.values()}
     if place.device is not None and place.device in view.devices:
         names = {view.devices[place.device].name}
     return bool(names & set(rule.chips))
 
 
-def _places(rule: Rule, view: View) -> tuple[Place, ...]:
-    if rule.scope == "node":
-        return (NODE,)
-    if rule.scope == "device":
-        indexes = set(view.devices)
-        if any(isinstance(leaf, r.MissingDevice) for leaf in r.leaves(rule.when)):
-            indexes |= expected(view)
-        return tuple(Place(index) for index in sorted(indexes))
-    if rule.scope == "core":
-        return tuple(
-            Place(device.index, core.index)
-            for device in view.devices.values()
-            for core in device.cores
-        )
+def _read(rule: Rule, view: View) -> tuple[Place, ...]:
+    """Where the metrics of a rule's own scope are read."""
     own = [metric for metric in r.inputs(rule) if METRICS[metric].scope == rule.scope]
     return tuple({place: None for metric in sorted(own) for place in view.places(metric)})
 

@@ -8,7 +8,7 @@ from neuron_observer.catalogue import METRICS
 from neuron_observer.model import NODE, Missing, Place, Why
 from neuron_observer.rules import checks, circumstances, growth, peers, trend
 from neuron_observer.rules import rule as r
-from neuron_observer.rules.outcome import FALSE, Hole, Outcome, every, opposite, some, unless
+from neuron_observer.rules.outcome import FALSE, Outcome, every, opposite, some, unknown, unless
 from neuron_observer.rules.trust import constant
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from neuron_observer.rules.rule import Condition, Leaf
     from neuron_observer.rules.scene import Scene
-    from neuron_observer.rules.view import Spot, View
+    from neuron_observer.rules.view import Seen, Spot, View
 
-_ELSEWHERE = Missing(Why.UNSUPPORTED, "not known of this place")
+_NOWHERE = unknown(Missing(Why.UNSUPPORTED, "not known of this place"), open=True)
 
 _CHECKS: dict[type, Callable[..., Check]] = {
     r.Above: checks.Level,
@@ -38,6 +38,10 @@ _CHECKS: dict[type, Callable[..., Check]] = {
 class Check(Protocol):
     """A predicate on the reading of one place."""
 
+    def unmoved(self, seen: Seen) -> bool:
+        """Whether it is sure to say of this reading what it said when it was looked at last."""
+        ...
+
     def evaluate(self, scene: Scene, place: Place) -> Outcome:
         """What it says now."""
         ...
@@ -48,6 +52,10 @@ class Test(Protocol):
 
     def bind(self, view: View) -> Iterable[Spot]:
         """Find what it reads; again whenever files came or went."""
+        ...
+
+    def unmoved(self, spot: Spot, seen: Seen) -> bool:
+        """Whether a new reading of something that it reads is sure to change nothing."""
         ...
 
     def evaluate(self, scene: Scene) -> Outcome:
@@ -82,23 +90,37 @@ def _leaf(leaf: Leaf, scope: str, place: Place) -> Test:
         return circumstances.CollectorFails(leaf)
     if isinstance(leaf, r.ClockJumped):
         return circumstances.ClockJumped(leaf)
-    return _OnReadings(leaf, scope, place)
+    of = METRICS[leaf.metric].scope
+    if of in ("node", scope) or (of == "device" and scope == "core"):
+        at = r.reached(of, place)
+        return _OnReading(leaf, at[0]) if at else _Nowhere()
+    return _OnReadings(leaf, None if scope == "node" else place)
 
 
 class _Joined:
+    __slots__ = ("_join", "_parts")
+
     def __init__(self, join: Callable[[Iterable[Outcome]], Outcome], parts: list[Test]) -> None:
         self._join = join
-        self._parts = parts
+        self._parts = tuple(parts)
 
     def bind(self, view: View) -> Iterator[Spot]:
         for part in self._parts:
             yield from part.bind(view)
+
+    def unmoved(self, spot: Spot, seen: Seen) -> bool:
+        for part in self._parts:  # noqa: SIM110 - a generator takes as long as the parts
+            if not part.unmoved(spot, seen):
+                return False
+        return True
 
     def evaluate(self, scene: Scene) -> Outcome:
         return self._join([part.evaluate(scene) for part in self._parts])
 
 
 class _Turned:
+    __slots__ = ("_part", "_turn")
+
     def __init__(self, turn: Callable[[Outcome], Outcome], part: Test) -> None:
         self._turn = turn
         self._part = part
@@ -106,8 +128,26 @@ class _Turned:
     def bind(self, view: View) -> Iterable[Spot]:
         return self._part.bind(view)
 
+    def unmoved(self, spot: Spot, seen: Seen) -> bool:
+        return self._part.unmoved(spot, seen)
+
     def evaluate(self, scene: Scene) -> Outcome:
         return self._turn(self._part.evaluate(scene))
+
+
+class _Nowhere:
+    """A predicate on a reading that a place cannot have: of the core of an event without one."""
+
+    __slots__ = ()
+
+    def bind(self, _view: View) -> Iterable[Spot]:
+        return ()
+
+    def unmoved(self, _spot: Spot, _seen: Seen) -> bool:
+        return True
+
+    def evaluate(self, _scene: Scene) -> Outcome:
+        return _NOWHERE
 
 
 class _Once:
@@ -124,6 +164,9 @@ class _Once:
         if self._bound != view.generation:
             self._spots, self._bound = list(self._part.bind(view)), view.generation
         return self._spots
+
+    def unmoved(self, spot: Spot, seen: Seen) -> bool:
+        return self._part.unmoved(spot, seen)
 
     def evaluate(self, scene: Scene) -> Outcome:
         if self._evaluated != scene.view.generation:
@@ -147,57 +190,77 @@ _Reading: TypeAlias = (
 )
 
 
+class _OnReading:
+    """A predicate on the one reading that belongs to a place: its own, or of what holds it."""
+
+    __slots__ = ("_at", "_check", "_constant", "_leaf")
+
+    def __init__(self, leaf: _Reading, place: Place) -> None:
+        self._leaf = leaf
+        self._at = place
+        self._check: Check = _CHECKS[type(leaf)](leaf)
+        self._constant: Missing | None = None
+
+    def bind(self, view: View) -> Iterator[Spot]:
+        self._constant = _constant(self._leaf, self._at, view)
+        return _spots(self._leaf, self._at)
+
+    def unmoved(self, spot: Spot, seen: Seen) -> bool:
+        if spot[0] == self._leaf.metric:
+            return self._check.unmoved(seen)
+        return spot[0] != getattr(self._leaf, "than", None)
+
+    def evaluate(self, scene: Scene) -> Outcome:
+        if self._constant is not None:
+            return scene.hole(self._leaf.metric, self._at, self._constant)
+        return self._check.evaluate(scene, self._at)
+
+
 class _OnReadings:
     """A predicate on each reading that belongs to a place; one that holds is enough."""
 
-    def __init__(self, leaf: _Reading, scope: str, place: Place) -> None:
+    __slots__ = ("_checks", "_constant", "_leaf", "_place")
+
+    def __init__(self, leaf: _Reading, place: Place | None) -> None:
         self._leaf = leaf
-        self._scope = scope
-        self._place = place
-        self._checks: dict[Place, Check] = {}
-        self._places: tuple[Place, ...] = ()
-        self._only: Check | None = None  # where there is but one place
+        self._place = place  # whose parts count; None: those of the whole node
+        self._checks: dict[Place, Check] = {}  # of one that went is kept: it is missing now
         self._constant: Missing | None = None
 
-    def bind(self, view: View) -> list[Spot]:
-        leaf, make = self._leaf, _CHECKS[type(self._leaf)]
-        self._places = tuple(self._found(view))
-        for place in self._places:
-            if place not in self._checks:
-                self._checks[place] = make(leaf)
-        self._only = self._checks[self._places[0]] if len(self._places) == 1 else None
-        device = view.devices.get(self._place.device) if self._place.device is not None else None
-        always = constant(leaf.metric, device.name if device else None)
-        self._constant = Missing(Why.UNSUPPORTED, always) if always else None
-        return list(self._spots())
+    def bind(self, view: View) -> Iterator[Spot]:
+        leaf, place = self._leaf, self._place
+        for at in view.places(leaf.metric):
+            mine = place is None or (place.device is not None and at.device == place.device)
+            if mine and at not in self._checks:
+                self._checks[at] = _CHECKS[type(leaf)](leaf)
+        self._constant = _constant(leaf, place or NODE, view)
+        return (spot for at in self._checks for spot in _spots(leaf, at))
 
-    def _spots(self) -> Iterator[Spot]:
-        metrics = r.metrics_of(self._leaf)
-        leaf = self._leaf
-        name = peers.name(leaf) if isinstance(leaf, r.DiffersFromPeers) else leaf.metric
-        for place in self._places:
-            yield name, place
-            for metric in metrics[1:]:
-                for at in r.reached(METRICS[metric].scope, place):
-                    yield metric, at
-
-    def _found(self, view: View) -> Iterable[Place]:
-        scope = METRICS[self._leaf.metric].scope
-        if scope in ("node", self._scope) or (scope == "device" and self._scope == "core"):
-            return r.reached(scope, self._place)
-        now = view.places(self._leaf.metric)
-        if self._scope != "node":
-            device = self._place.device
-            now = [at for at in now if device is not None and at.device == device]
-        return dict.fromkeys((*self._checks, *now))  # one that went is missing, not forgotten
+    def unmoved(self, spot: Spot, seen: Seen) -> bool:
+        if spot[0] == self._leaf.metric:
+            return spot[1] in self._checks and self._checks[spot[1]].unmoved(seen)
+        return spot[0] != getattr(self._leaf, "than", None)
 
     def evaluate(self, scene: Scene) -> Outcome:
-        places = self._places
         if self._constant is not None:
-            return scene.hole(self._leaf.metric, self._place, self._constant)
-        if self._only is not None:
-            return self._only.evaluate(scene, places[0])
-        if not places:
-            nowhere = Hole(self._leaf.metric, self._place, _ELSEWHERE)
-            return Outcome(None, holes=(nowhere,), open=True)
-        return some([self._checks[at].evaluate(scene, at) for at in places])
+            return scene.hole(self._leaf.metric, self._place or NODE, self._constant)
+        if len(self._checks) == 1:
+            ((at, check),) = self._checks.items()
+            return check.evaluate(scene, at)
+        if not self._checks:
+            return _NOWHERE
+        return some([check.evaluate(scene, at) for at, check in self._checks.items()])
+
+
+def _spots(leaf: _Reading, place: Place) -> Iterator[Spot]:
+    """What a predicate reads at a place."""
+    yield peers.name(leaf) if isinstance(leaf, r.DiffersFromPeers) else leaf.metric, place
+    for metric in r.metrics_of(leaf)[1:]:
+        for at in r.reached(METRICS[metric].scope, place):
+            yield metric, at
+
+
+def _constant(leaf: _Reading, place: Place, view: View) -> Missing | None:
+    """Why its metric says nothing on the chip here."""
+    always = constant(leaf.metric, view.chip(place))
+    return Missing(Why.UNSUPPORTED, always) if always else None

@@ -303,6 +303,23 @@ def events(rule: Rule) -> frozenset[str]:
     return frozenset(names - {""})
 
 
+def longest(rule: Rule) -> float:
+    """Seconds for which the growth of a counter may speak for the rule; 0 if none does."""
+    found = [leaf.within for leaf in asserted(rule.when) if isinstance(leaf, Increased)]
+    found += [leaf.window for leaf in asserted(rule.when) if isinstance(leaf, RateAbove)]
+    return max(found, default=0.0)
+
+
+def lasting(rule: Rule) -> float:
+    """Seconds that a reading must stay as it is before the rule is true."""
+    found = [
+        leaf.lasting
+        for leaf in asserted(rule.when)
+        if isinstance(leaf, (Stuck, AbsentFor, CollectorFails))
+    ]
+    return max(found, default=0.0)
+
+
 def metrics_of(leaf: Leaf) -> tuple[str, ...]:
     """The metrics that a predicate reads, the one that it is about first."""
     return tuple(
@@ -315,7 +332,9 @@ def reached(scope: str, place: Place) -> tuple[Place, ...]:
     if scope == "node":
         return (NODE,)
     if scope == "device":
-        return () if place.device is None else (Place(place.device),)
+        at = Place(place.device)
+        return () if place.device is None else (place if place == at else at,)
     if scope == "core":
-        return () if place.core is None else (Place(place.device, place.core),)
+        at = Place(place.device, place.core)
+        return () if place.core is None else (place if place == at else at,)
     return (place,) if place.label else ()

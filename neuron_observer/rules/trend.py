@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections import deque
 from itertools import combinations, pairwise
-from statistics import median
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.catalogue import METRICS, Kind
 from neuron_observer.model import Missing, Value
+from neuron_observer.rules.median import median
 from neuron_observer.rules.outcome import Outcome, false
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from neuron_observer.model import Place, Scalar
+    from neuron_observer.model import Place
     from neuron_observer.rules import rule as r
     from neuron_observer.rules.scene import Scene
+    from neuron_observer.rules.view import Seen
 
 POINTS = 24  # so many give enough pairs, and are cheap
 _FEWEST = 8  # values that say anything
 _COVERED = 0.8  # share of the window that they must span
+_ABOUT = 1 - 1e-9  # of the limit: nearer to it rounding may decide, so a slope counts as steep
+_MOMENT = 1e-6  # seconds, for the same reason
 
 
 class Slope(NamedTuple):
@@ -71,80 +74,115 @@ class Trend:
     """`trend`: a robust slope over values that are kept, one each 24th of the window.
 
     A window may be longer than the history that others keep; what that has is taken to begin with.
+
+    The median of slopes is past the limit only if half of them are. Those between values that are
+    kept are counted once each; then one comparison tells that a value makes too few more, and with
+    it every later value that is no higher, until the next one is kept.
     """
+
+    __slots__ = ("_begun", "_bound", "_leaf", "_steep", "_times", "_until", "_values")
 
     def __init__(self, leaf: r.Trend) -> None:
         self._leaf = leaf
-        self._pause = leaf.window / POINTS
-        self._kept: deque[Value] = deque(maxlen=POINTS + 2)
         self._begun = False
-        self._counts = METRICS[leaf.metric].kind is Kind.COUNTER
-        self._points: list[tuple[float, int | float]] = []  # those kept, as far as they are numbers
-        self._steep: tuple[int, int] | None = None  # of their slopes: past the limit, and all
+        self._times: list[float] = []  # of what is kept
+        self._values: list[int | float] = []  # negative where a fall is looked for
+        self._steep = 0  # pairs of them whose slope is past the limit, or about there
+        self._until = -inf  # until then a value within the bound changes nothing
+        self._bound = inf  # on the side that the limit is on
 
     def evaluate(self, scene: Scene, place: Place) -> Outcome:
         """The slope and the number of moves, against the limits."""
         leaf = self._leaf
         seen = scene.view.see(leaf.metric, place)
+        self._until = -inf
         if isinstance(seen.cell, Missing):
             return scene.hole(leaf.metric, place, seen.cell)
-        self._keep(scene, place, Value(seen.cell, seen.read_at))
-        again = self._kept[-1].read_time + self._pause
-        again = max(again, scene.now + 0.001)
-        if len(self._kept) + 1 < _FEWEST:
-            return scene.early(leaf.metric, place, leaf.window, again)
-        if self._is_flat(seen.read_at, seen.cell):
+        pause = leaf.window / POINTS
+        if isinstance(seen.cell, str):
+            return scene.early(leaf.window, scene.now + pause)
+        self._keep(scene, place, seen.cell, seen.read_at)
+        first, last = self._times[0], self._times[-1]
+        again = max(last + pause, scene.now + 0.001)
+        enough = first + _COVERED * leaf.window
+        until = min(last + pause, first + leaf.window) - _MOMENT
+        if len(self._times) + 1 < _FEWEST or seen.read_at - first < _COVERED * leaf.window:
+            self._until, self._bound = min(until, enough - _MOMENT), inf
+            return scene.early(leaf.window, again)
+        self._until, self._bound = until, self._highest(seen.read_at)
+        if self._sign * seen.cell <= self._bound:
             return false(again)
-        values = [*self._kept, Value(seen.cell, seen.read_at)]
-        found = slope(values, leaf.window, counts=self._counts, least=leaf.than / leaf.per)
+        return self._measured(scene, place, seen, seen.cell, again)
+
+    def unmoved(self, seen: Seen) -> bool:
+        """Whether it says of this reading what it said when it was looked at last."""
+        return (
+            seen.read_at < self._until
+            and not isinstance(seen.cell, (Missing, str))
+            and self._sign * seen.cell <= self._bound
+        )
+
+    def _measured(
+        self, scene: Scene, place: Place, seen: Seen, value: float, again: float
+    ) -> Outcome:
+        leaf = self._leaf
+        pairs = zip(self._times, self._values, strict=True)
+        kept = [Value(self._sign * y, x) for x, y in pairs]
+        counts = METRICS[leaf.metric].kind is Kind.COUNTER
+        values = [*kept, Value(value, seen.read_at)]
+        found = slope(values, leaf.window, counts=counts, least=leaf.than / leaf.per)
         if found is None:
-            return scene.early(leaf.metric, place, leaf.window, again)
+            return scene.early(leaf.window, again)
         climbs = found.per_second * leaf.per
         rises = found.rises if leaf.than >= 0 else found.falls
         past = climbs > leaf.than if leaf.than >= 0 else climbs < leaf.than
         if not past or rises < leaf.rises:
             return false(again)
+        self._until = -inf
         outcome = scene.shown(
             leaf.metric, place, seen, rate=climbs, than=leaf.than, count=rises, seconds=leaf.window
         )
         return outcome._replace(again=again)
 
-    def _is_flat(self, at: float, value: Scalar) -> bool:
-        """Whether so few slopes are past the limit that the median is not: cheap, and often so."""
-        if self._counts or isinstance(value, str):
-            return False
-        if self._steep is None:
-            self._points = [
-                (v.read_time, v.value) for v in self._kept if isinstance(v.value, (int, float))
-            ]
-            pairs = combinations(self._points, 2)
-            self._steep = self._count((y2 - y1) / (x2 - x1) for (x1, y1), (x2, y2) in pairs)
-        points = self._points
-        if len(points) + 1 < _FEWEST or at - points[0][0] < _COVERED * self._leaf.window:
-            return False
-        steep, slopes = self._count((value - y) / (at - x) for x, y in points if at > x)
-        return 2 * (steep + self._steep[0]) < slopes + self._steep[1]
+    @property
+    def _sign(self) -> int:
+        return 1 if self._leaf.than >= 0 else -1
 
-    def _count(self, slopes: Iterable[float]) -> tuple[int, int]:
-        """How many are past the limit, and how many there are."""
-        than, per = self._leaf.than, self._leaf.per
-        climbs = [one * per for one in slopes]
-        steep = [one for one in climbs if (one > than if than >= 0 else one < than)]
-        return len(steep), len(climbs)
+    @property
+    def _limit(self) -> float:
+        """The slope that is about past the limit, upwards."""
+        return abs(self._leaf.than) / self._leaf.per * _ABOUT
 
-    def _keep(self, scene: Scene, place: Place, value: Value) -> None:
+    def _highest(self, now: float) -> float:
+        """What a value that is read now or later may be while the median stays within the limit."""
+        size = len(self._times)
+        if METRICS[self._leaf.metric].kind is Kind.COUNTER:  # its falls are resets
+            return -inf
+        slopes = size * (size - 1) // 2 + size - 1  # all with a later one, but for one kept now
+        allowed = (slopes - 1) // 2 - self._steep
+        if not 0 <= allowed < size:
+            return -inf if allowed < 0 else inf
+        limit, pairs = self._limit, zip(self._times, self._values, strict=True)
+        bound = sorted([y + limit * (now - x) for x, y in pairs])[allowed]
+        return bound - abs(bound) * 1e-12
+
+    def _keep(self, scene: Scene, place: Place, value: float, read_at: float) -> None:
         if not self._begun and scene.history is not None:
             self._begun = True
-            earlier = scene.history.values(self._leaf.metric, place, self._leaf.window)
-            for one in earlier:
-                self._add(one)
-        self._add(value)
+            leaf = self._leaf
+            for one in scene.history.values(leaf.metric, place, leaf.window):
+                if not isinstance(one.value, str):
+                    self._add(one.read_time, self._sign * one.value)
+        self._add(read_at, self._sign * value)
 
-    def _add(self, value: Value) -> None:
-        begin = value.read_time - self._leaf.window
-        while self._kept and self._kept[0].read_time < begin:
-            self._kept.popleft()
-            self._steep = None
-        if not self._kept or value.read_time >= self._kept[-1].read_time + self._pause:
-            self._kept.append(value)
-            self._steep = None
+    def _add(self, at: float, value: float) -> None:
+        window, times, values = self._leaf.window, self._times, self._values
+        while times and times[0] < at - window:
+            begin, first = times.pop(0), values.pop(0)
+            limit, pairs = self._limit, zip(times, values, strict=True)
+            self._steep -= sum([y - first > limit * (x - begin) for x, y in pairs])
+        if not times or at >= times[-1] + window / POINTS:
+            limit, pairs = self._limit, zip(times, values, strict=True)
+            self._steep += sum([value - y > limit * (at - x) for x, y in pairs])
+            times.append(at)
+            values.append(value)

@@ -35,27 +35,42 @@ class Seen(NamedTuple):
     source: str = ""
 
 
+class _Rows:
+    """Some rows of a batch; batches of the same form share them."""
+
+    def __init__(self, rows: tuple[int, ...]) -> None:
+        self.numbers = {row: number for number, row in enumerate(rows)}
+        self.pick: Callable[[list[Cell]], tuple[Cell, ...]] = (
+            itemgetter(*rows)
+            if len(rows) > 1
+            else lambda cells: tuple([cells[row] for row in rows])
+        )
+
+
 class _Watch:
     """The rows of a batch that rules read, and what they held last."""
 
-    def __init__(self, batch: Batch, metrics: Collection[str]) -> None:
-        self.spots: list[Spot] = []
-        self._rows: dict[int, int] = {}  # row of the batch → its number here
-        for metric, column in batch.layout.columns.items():
-            if metric in metrics:
-                for row, place in enumerate(column.places, column.start):
-                    self._rows[row] = len(self.spots)
-                    self.spots.append((metric, place))
-        self._pick = _picker(tuple(self._rows))
-        self._held = self._pick(batch.cells)
+    __slots__ = ("_form", "_held", "batch", "rows", "spots")
+
+    def __init__(
+        self, batch: Batch, metrics: Collection[str], forms: dict[tuple[int, ...], _Rows]
+    ) -> None:
+        rows = {spot: row for spot, row in batch.layout.rows.items() if spot[0] in metrics}
+        form = tuple(rows.values())
+        self.batch = batch
+        self.rows = batch.layout.rows
+        self.spots = tuple(rows)  # the layout's own objects
+        self._form = forms.setdefault(form, _Rows(form))
+        self._held = self._form.pick(batch.cells)
 
     def take(self, batch: Batch) -> Iterable[Spot]:
         """The spots that differ. `changed` tells most of them; whether it tells all is checked."""
-        before, now = self._held, self._pick(batch.cells)
+        before, now = self._held, self._form.pick(batch.cells)
         if before == now:
             return ()
         self._held = now
-        told = [self._rows[row] for row in batch.changed if row in self._rows]
+        numbers = self._form.numbers
+        told = [numbers[row] for row in batch.changed if row in numbers]
         patched = list(before)
         for number in told:
             patched[number] = now[number]
@@ -64,20 +79,14 @@ class _Watch:
         return compress(self.spots, map(ne, before, now))
 
 
-def _picker(rows: tuple[int, ...]) -> Callable[[list[Cell]], tuple[Cell, ...]]:
-    if len(rows) > 1:
-        return itemgetter(*rows)
-    return lambda cells: tuple([cells[row] for row in rows])
-
-
 class View:
     """Snapshots, one after the other."""
 
     def __init__(self, metrics: Collection[str]) -> None:
         self._metrics = frozenset(metrics)
-        self._batches: dict[_Key, Batch] = {}
         self._watches: dict[_Key, _Watch] = {}
-        self._where: dict[Spot, tuple[_Key, int]] = {}
+        self._forms: dict[tuple[int, ...], _Rows] = {}
+        self._homes: dict[tuple[str, int | None], list[_Watch]] = {}  # of a metric of a device
         self._places: dict[str, tuple[Place, ...]] = {}
         self._read: set[Spot] = set()  # held a value once
         self._awaited: dict[_Key, set[Spot]] = {}  # to be told at the next read, also of the same
@@ -98,25 +107,43 @@ class View:
         self.snapshot = snapshot
         self.generation += 1
         self._began = snapshot.monotonic if self._began is None else self._began
-        batches = {(b.collector, b.lane, b.device): b for b in snapshot.batches}
+        batches = self._aligned(snapshot.batches)
+        if batches is None:
+            batches = {_key(batch): batch for batch in snapshot.batches}
+            moved |= not self._watches.keys() <= batches.keys()
+            self._watches = {key: self._watches[key] for key in batches if key in self._watches}
         for key, batch in batches.items():
-            before = self._batches.get(key)
-            if before is batch:
-                continue
-            if key in self._awaited and before and batch.read_at > before.read_at:
-                changed |= self._awaited.pop(key)
-            if before is None or not _same_layout(before, batch):
-                moved = True
-                self._watches[key] = _Watch(batch, self._metrics)
-                changed.update(self._watches[key].spots)
-            elif before.cells is not batch.cells:
-                changed.update(self._watches[key].take(batch))
-        moved |= not self._batches.keys() <= batches.keys()
-        self._batches = batches
+            moved |= self._take(key, batch, changed)
         if moved:
             self._index()
         self._remember(changed)
         return changed, moved
+
+    def _aligned(self, batches: Sequence[Batch]) -> dict[_Key, Batch] | None:
+        """Those that are new; None if the names are not those of the snapshot before."""
+        if len(batches) != len(self._watches):
+            return None
+        found: dict[_Key, Batch] = {}
+        for (key, watch), batch in zip(self._watches.items(), batches, strict=True):
+            if watch.batch is not batch:
+                if key != _key(batch):
+                    return None
+                found[key] = batch
+        return found
+
+    def _take(self, key: _Key, batch: Batch, changed: set[Spot]) -> bool:
+        """Go on to a batch; whether it is of other files than the one before."""
+        watch = self._watches.get(key)
+        if watch is not None and key in self._awaited and batch.read_at > watch.batch.read_at:
+            changed |= self._awaited.pop(key)
+        if watch is None or not _same_layout(watch.batch, batch):
+            watch = self._watches[key] = _Watch(batch, self._metrics, self._forms)
+            changed.update(watch.spots)
+            return True
+        before, watch.batch = watch.batch, batch
+        if before.cells is not batch.cells:
+            changed.update(watch.take(batch))
+        return False
 
     def _of_driver(self, snapshot: Snapshot, changed: set[Spot]) -> bool:
         before = self.snapshot
@@ -129,22 +156,31 @@ class View:
 
     def _index(self) -> None:
         """Where each metric stands; of several batches that have it the first counts."""
-        self._watches = {key: self._watches[key] for key in self._batches}
-        self._where = {}
+        self._homes = {}
         places: dict[str, list[Place]] = {}
-        for key, batch in self._batches.items():
-            for metric, place in self._watches[key].spots:
-                if (metric, place) not in self._where:
-                    self._where[metric, place] = (key, batch.layout.rows[metric, place])
+        for watch in self._watches.values():
+            for spot in watch.spots:
+                metric, place = spot
+                homes = self._homes.setdefault((metric, place.device), [])
+                if not any(spot in other.rows for other in homes if other is not watch):
                     places.setdefault(metric, []).append(place)
+                if watch not in homes:
+                    homes.append(watch)
         self._places = {metric: tuple(found) for metric, found in places.items()}
+
+    def _find(self, spot: Spot) -> tuple[Batch, int] | None:
+        """The batch and the row that give it."""
+        for watch in self._homes.get((spot[0], spot[1].device), ()):
+            row = watch.rows.get(spot)
+            if row is not None:
+                return watch.batch, row
+        return None
 
     def _remember(self, changed: set[Spot]) -> None:
         for spot in changed - self._read:
-            if spot in self._where:
-                key, row = self._where[spot]
-                if not isinstance(self._batches[key].cells[row], Missing):
-                    self._read.add(spot)
+            found = self._find(spot)
+            if found and not isinstance(found[0].cells[found[1]], Missing):
+                self._read.add(spot)
 
     def places(self, metric: str) -> Sequence[Place]:
         """Where a metric is read."""
@@ -152,14 +188,15 @@ class View:
 
     def await_read(self, metric: str, place: Place) -> None:
         """Have a spot told as changed when it is read the next time, whatever it holds."""
-        found = self._where.get((metric, place))
+        found = self._find((metric, place))
         if found:
-            self._awaited.setdefault(found[0], set()).add((metric, place))
+            self._awaited.setdefault(_key(found[0]), set()).add((metric, place))
 
     def cells(self, metric: str) -> dict[Place, Cell]:
         """All cells of a metric by place; of several batches that have it the first counts."""
         found: dict[Place, Cell] = {}
-        for batch in reversed(self._batches.values()):
+        for watch in reversed(self._watches.values()):
+            batch = watch.batch
             if column := batch.layout.columns.get(metric):
                 cells = batch.cells[column.start : column.start + len(column.places)]
                 found.update(zip(column.places, cells, strict=True))
@@ -176,20 +213,19 @@ class View:
 
     def see(self, metric: str, place: Place) -> Seen:
         """One cell."""
-        found = self._where.get((metric, place))
+        found = self._find((metric, place))
         if found is None or metric == DRIVER_STATE:
-            return self._elsewhere(metric, place, found)
-        batch = self._batches[found[0]]
-        row = found[1]
+            return self._elsewhere(metric, place, found[0] if found else None)
+        batch, row = found
         return Seen(batch.cells[row], batch.read_at, batch.layout.sources[row])
 
-    def _elsewhere(self, metric: str, place: Place, found: tuple[_Key, int] | None) -> Seen:
+    def _elsewhere(self, metric: str, place: Place, batch: Batch | None) -> Seen:
         """What no row gives."""
         snapshot = self.snapshot
         if snapshot is None:
             return Seen(NOT_YET, 0.0)
         if metric == DRIVER_STATE:
-            read_at = self._batches[found[0]].read_at if found else snapshot.monotonic
+            read_at = batch.read_at if batch else snapshot.monotonic
             return Seen(snapshot.driver.state, read_at, "module/neuron/initstate")
         if (metric, place) in self._read:
             return Seen(GONE, snapshot.monotonic)
@@ -206,6 +242,10 @@ class View:
         """The wall clock at an instant of the monotonic one."""
         snapshot = self.snapshot
         return snapshot.at - (snapshot.monotonic - monotonic) if snapshot else monotonic
+
+
+def _key(batch: Batch) -> _Key:
+    return batch.collector, batch.lane, batch.device
 
 
 def _same_layout(before: Batch, now: Batch) -> bool:

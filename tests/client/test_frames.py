@@ -88,6 +88,7 @@ FINDINGS = st.builds(
     shadow=st.booleans(),
     program=st.booleans(),
     impact=WORDS,
+    note=WORDS,
 )
 GAPS = st.builds(Gap, WORDS, WORDS, st.none() | ENTITIES)
 HEALTH = st.builds(

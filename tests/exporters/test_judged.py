@@ -162,3 +162,22 @@ def test_a_registry_has_job_labels_too() -> None:
     for asked, series in ((True, 2), (False, 0)):
         found = NeuronCollector(feed, clock, job_labels=asked).collect()
         assert sum(len(one.samples) for one in found if one.name == JOB.name) == series
+
+
+def test_suppressed_findings_have_a_family_of_their_own() -> None:
+    """No alarm rings for them, and everybody can see that they are there."""
+    memory = Memory()
+    shown = frame(finding(0), finding(1, State.SUPPRESSED))
+    memory.note(shown)
+    found = told(shown, memory)
+    assert found["neuron_finding_active"] == [("0", 1)]
+    assert found["neuron_finding_suppressed"] == [("1", 1)]
+    assert memory.found == {("fault", "critical"): 1}
+
+
+def test_what_an_earlier_run_found_is_not_found_again() -> None:
+    """The counter tells what began to fire since this program started."""
+    memory = Memory()
+    shown = frame(finding(0)._replace(first_seen=-1.0), finding(1))
+    memory.note(shown._replace(snapshot=shown.snapshot._replace(at=5.0)))
+    assert memory.found == {("fault", "critical"): 1}

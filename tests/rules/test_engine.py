@@ -305,7 +305,13 @@ def test_set_healthy_is_a_baseline() -> None:
     engine = Engine([OF_SRAM])
     only(engine, 2, 2)
     engine.set_healthy(0)
-    assert only(engine, 2, first=20.0) is None
+    ended = only(engine, 2, first=20.0)
+    assert ended is not None
+    assert (ended.state, ended.message) == (
+        State.RESOLVED,
+        "device 0: 2; settled: the device was declared healthy",
+    )
+    assert only(engine, 2, first=30.0) is None
     found = only(engine, 3, first=30.0)
     assert found is not None
     assert found.evidence[0].previous == 2
@@ -321,13 +327,15 @@ def test_counters_that_were_not_zero_at_first_sight_are_one_information() -> Non
 
 
 def test_only_what_changed_is_looked_at() -> None:
-    """A tick with the same readings evaluates nothing."""
+    """A tick with the same readings evaluates nothing, nor one that is within the limit still."""
     engine = Engine([OF_SRAM, rule(r.Below("host.memory.free", 1), id="memory", scope="node")])
     cells: dict[str, Cell | dict[Place, Cell]] = {SRAM: 0, "host.memory.free": {NODE: 5}}
     engine(snapshot(0.0, cells))
     engine(snapshot(1.0, cells))
     assert engine.evaluated == 0
     engine(snapshot(2.0, cells | {"host.memory.free": {NODE: 6}}))
+    assert engine.evaluated == 0
+    engine(snapshot(3.0, cells | {"host.memory.free": {NODE: 0}}))
     assert engine.evaluated == 1
 
 

@@ -3,10 +3,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neuron_observer.model import NODE, Missing, Why
+from neuron_observer.model import Missing, Why
 from neuron_observer.rules.outcome import (
     FALSE,
-    Hole,
     Outcome,
     Sight,
     every,
@@ -16,8 +15,8 @@ from neuron_observer.rules.outcome import (
     unless,
 )
 
-LOST = Outcome(None, holes=(Hole("m", NODE, Missing(Why.FAILED, "x")),))
-NEVER = Outcome(None, holes=(Hole("m", NODE, Missing(Why.UNSUPPORTED, "x")),), open=True)
+LOST = Outcome(None, holes=(Missing(Why.FAILED, "x"),))
+NEVER = Outcome(None, holes=(Missing(Why.UNSUPPORTED, "x"),), open=True)
 OUTCOMES = st.lists(
     st.sampled_from([Outcome(truth=True), false(None), LOST, NEVER]), min_size=1, max_size=5
 )

@@ -1,0 +1,1 @@
+"""A storm of findings, and what SIGKILL does to the memory of it."""

@@ -1,0 +1,98 @@
+"""The life of findings that no rule tells: since when they stand, and what was said of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from neuron_observer.model import Place, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from neuron_observer.model import Entity, Finding
+    from neuron_observer.rules.engine import Engine
+    from neuron_observer.rules.memory import Kept, Mark, Memory, Word
+
+IDS = frozenset({"device-held", "cores-missing"})
+_Whose: TypeAlias = "tuple[str, Entity]"
+
+
+class Beside:
+    """Each stands for as long as it is told, and is over when it is told no more."""
+
+    def __init__(self, engine: Engine, memory: Memory | None) -> None:
+        self.engine = engine
+        kept = memory.findings.items() if memory else ()
+        earlier = [one for mark, one in kept if mark.rule in IDS and one.told]
+        self._stands: dict[_Whose, Finding] = {
+            _whose(one.told): one.told for one in earlier if one.told
+        }
+        self._said: dict[_Whose, Word] = {
+            _whose(one.told): one.word for one in earlier if one.told and one.word
+        }
+
+    def __call__(
+        self, findings: Iterable[Finding], now: float, *, certain: bool
+    ) -> tuple[Finding, ...]:
+        """The findings of now with their times and states, and those that just ended.
+
+        Until it is certain what there is now, those of an earlier run stand.
+        """
+        stands: dict[_Whose, Finding] = {}
+        for one in findings:
+            whose = _whose(one)
+            before = self._stands.get(whose)
+            since = before.first_seen if before else now
+            stands[whose] = self._told(one._replace(first_seen=since, last_seen=now))
+        missed = {whose: one for whose, one in self._stands.items() if whose not in stands}
+        over = missed if certain else {}
+        stands |= {} if certain else missed
+        self._stands = stands
+        self._said = {whose: word for whose, word in self._said.items() if whose in stands}
+        hush = self.engine.hush
+        shown = list(stands.values())
+        if hush.suppressions:
+            shown = [hush(one, self.engine.scene.keys) for one in shown]
+        return (*shown, *(one._replace(state=State.RESOLVED) for one in over.values()))
+
+    def _told(self, finding: Finding) -> Finding:
+        word = self._said.get(_whose(finding))
+        if word is None:
+            return finding
+        from neuron_observer.rules.findings import noted  # noqa: PLC0415 - rarely needed
+
+        return finding._replace(state=State.ACKNOWLEDGED, note=noted("acknowledged", word))
+
+    def acknowledge(self, finding_id: str, device: int | None, word: Word) -> int:
+        """Somebody knows of these findings; how many there are."""
+        found = [
+            whose
+            for whose, one in self._stands.items()
+            if one.id == finding_id and device in (None, one.entity.device)
+        ]
+        for whose in found:
+            self._said[whose] = word
+            self._stands[whose] = self._told(self._stands[whose])
+        return len(found)
+
+    def kept(self) -> dict[Mark, Kept]:
+        """As a later run must know them."""
+        if not self._stands:
+            return {}
+        from neuron_observer.rules.lifecycle import Life  # noqa: PLC0415 - rarely needed
+        from neuron_observer.rules.memory import Kept, Mark  # noqa: PLC0415 - the same
+
+        keys = self.engine.scene.keys
+        found = {}
+        for whose, one in self._stands.items():
+            who = one.entity
+            key = who.serial or (keys.get(who.device, "") if who.device is not None else "")
+            mark = Mark(one.id, key, Place(None, who.core, who.port or who.job or ""))
+            begun = one.first_seen or 0.0
+            life = Life(one.state, None, begun, one.last_seen or begun, whose in self._said)
+            found[mark] = Kept(life, word=self._said.get(whose), told=one)
+        return found
+
+
+def _whose(finding: Finding) -> _Whose:
+    return finding.id, finding.entity._replace(serial=None)  # it may become known on the way

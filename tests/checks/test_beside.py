@@ -1,0 +1,68 @@
+"""Findings that no rule tells: their life, over restarts too."""
+
+from __future__ import annotations
+
+from neuron_observer.checks.beside import Beside
+from neuron_observer.checks.judging import judge_by
+from neuron_observer.model import Action, Confidence, Entity, Finding, Severity, State
+from neuron_observer.rules.engine import Engine
+from neuron_observer.rules.memory import Memory, Word
+
+HELD = Finding(
+    "device-held",
+    Entity("device", device=0, job="job-1"),
+    Severity.WARNING,
+    Confidence.PROBABLE,
+    Action.FIX_PROGRAM,
+    "held",
+)
+OTHER = HELD._replace(entity=HELD.entity._replace(job="job-2"))
+ME = Word("root (uid 0)", 1.0, "known")
+
+
+def beside(memory: Memory | None = None) -> Beside:
+    """With an engine that has no rules."""
+    return Beside(Engine([], memory=memory), memory)
+
+
+def test_it_stands_and_is_over_once() -> None:
+    """Since when, last when; told as resolved when it is told no more."""
+    told = beside()
+    (first,) = told([HELD], 10.0, certain=True)
+    (second,) = told([HELD], 20.0, certain=True)
+    (third,) = told([], 30.0, certain=True)
+    assert (first.first_seen, second.first_seen, second.last_seen) == (10.0, 10.0, 20.0)
+    assert (third.state, third.first_seen) == (State.RESOLVED, 10.0)
+    assert told([], 40.0, certain=True) == ()
+
+
+def test_over_a_restart_it_is_the_same() -> None:
+    """Also while it is not yet certain what there is; with what was said of it."""
+    told = beside()
+    told([HELD, OTHER], 10.0, certain=True)
+    assert told.acknowledge("device-held", 0, ME) == 2
+    again = beside(Memory(findings=told.kept()))
+    waiting = again([], 20.0, certain=False)
+    assert {(one.state, one.first_seen) for one in waiting} == {(State.ACKNOWLEDGED, 10.0)}
+    assert len(waiting) == 2
+    (stands, over) = again([HELD], 30.0, certain=True)
+    assert (stands.state, stands.first_seen) == (State.ACKNOWLEDGED, 10.0)
+    assert stands.note == "acknowledged by root (uid 0): known"
+    assert over.state is State.RESOLVED
+
+
+def test_findings_of_rules_are_not_taken_for_its_own() -> None:
+    """They stand in the same memory."""
+    told = beside()
+    told([HELD._replace(id="sram-uncorrectable")], 10.0, certain=True)
+    assert beside(Memory(findings=told.kept()))([], 20.0, certain=False) == ()
+
+
+def test_it_can_be_suppressed_like_any_other() -> None:
+    """By its id."""
+    judge = judge_by([])
+    assert not judge.suppress("no-such", None, 100.0, ME)
+    assert judge.suppress("device-held", None, 100.0, ME)
+    told = judge._beside
+    (one,) = told([HELD], 10.0, certain=True)
+    assert one.state is State.SUPPRESSED

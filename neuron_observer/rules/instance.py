@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.catalogue import METRICS
 from neuron_observer.model import Confidence, Missing, Place, State, Why
-from neuron_observer.rules import rule as r
 from neuron_observer.rules.lifecycle import Life, Tempo, due, step
 from neuron_observer.rules.outcome import FALSE, Outcome, Sight
+from neuron_observer.rules.places import reached
 from neuron_observer.rules.predicates import test_of
 from neuron_observer.rules.trust import constant, is_level, kind, not_live, trust
 
@@ -219,4 +219,4 @@ def _under(metric: str, place: Place, view: View) -> Sequence[Place]:
     scope = METRICS[metric].scope
     if scope == "core" and place.core is None and place.device is not None:
         return [at for at in view.places(metric) if at.device == place.device]
-    return r.reached(scope, place)
+    return reached(scope, place)

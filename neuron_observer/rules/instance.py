@@ -11,6 +11,7 @@ from neuron_observer.rules.outcome import FALSE, Outcome, Sight
 from neuron_observer.rules.places import reached
 from neuron_observer.rules.predicates import test_of
 from neuron_observer.rules.trust import constant, is_level, kind, not_live, trust
+from neuron_observer.rules.view import NOT_YET
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +95,9 @@ class Instance:
 
     def unmoved(self, spot: Spot, seen: Seen) -> bool:
         """Whether a new reading of something that it reads is sure to change nothing."""
-        if self.life is not None or not self._test.unmoved(spot, seen):
+        if self.life is not None or NOT_YET in self.outcome.holes:  # time alone ends that
+            return False
+        if not self._test.unmoved(spot, seen):
             return False
         return self._given is None or self._given.unmoved(spot, seen)
 

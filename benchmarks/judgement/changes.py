@@ -11,33 +11,18 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, TypeAlias
 
+from benchmarks.judgement.harmless import HARMLESS
 from neuron_observer.live.classifier import LineClassifier
-from neuron_observer.model import NODE, Driver, Event, Layout, Missing, Place, Why
+from neuron_observer.model import NODE, Batch, Driver, Event, Layout, Missing, Place, Why
 from neuron_observer.parsers.kernel_record import KernelRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from neuron_observer.model import Batch, Cell, Device, Snapshot
+    from neuron_observer.model import Cell, Device, Snapshot
 
 DAY = 86_400.0
 STEP = 30.0  # seconds between two looks
-_RESETS = "neuron:nr_reset_thread_fn: nd0: {}"
-_HARMLESS = (
-    ("neuron:npid_attach: pid=4242, slot=1",),
-    ("neuron:npid_detach: pid=4242, slot=1",),
-    (
-        _RESETS.format("initiating TPB reset request 4242"),
-        _RESETS.format("reset request 4242 completed"),
-    ),
-    ("neuron:mc_dump_all_chunks: device regions 5 occupied 9440071680",),
-    (
-        "neuron:ncdev_scrub: Scrubbing nd0 HBM 1",
-        "neuron:ncdev_scrub: Scrub completed for nd0 HBM 1",
-    ),
-    ("python3 invoked oom-killer: gfp_mask=0x100cca(GFP_HIGHUSER_MOVABLE), order=0",),
-    ("usb 1-1: new high-speed USB device number 4 using xhci_hcd",),
-)
 _GIB = 1 << 30
 Key: TypeAlias = "tuple[str, str, int | None]"  # of a batch
 
@@ -91,9 +76,11 @@ class NoisyNode:
 
     def add(self, metric: str, place: Place, number: int) -> None:
         """Count."""
-        now = self.get(metric, place)
+        key, row = self._where[metric, place]
+        moves = self._moves.setdefault(key, {})
+        now = moves[row] if row in moves else self._batches[key].cells[row]
         if isinstance(now, int):
-            self.put(metric, place, now + number)
+            moves[row] = now + number
 
     # what happens
 
@@ -225,7 +212,7 @@ class NoisyNode:
         self._at(STEP, lambda: self.put("host.memory.available", NODE, before))
 
     def _lines(self) -> None:
-        for text in self.random.choice(_HARMLESS):
+        for text in self.random.choice(HARMLESS):
             told = self._classify(KernelRecord(text, 6))
             if told:
                 event = Event(told.kind, told.place, self._wall, told.message, told.fields)
@@ -281,14 +268,15 @@ class NoisyNode:
 
     def _snapshot(self) -> Snapshot:
         for key, batch in self._batches.items():
-            cells, moves = batch.cells, self._moves.get(key, {})
-            if moves:
-                cells = cells.copy()
-                for row, cell in moves.items():
-                    cells[row] = cell
-            self._batches[key] = batch._replace(
-                cells=cells, read_at=self._now, changed=tuple(sorted(moves))
-            )
+            moves = self._moves.get(key)
+            if not moves:
+                self._batches[key] = Batch(*batch[:5], self._now, batch.seconds)
+                continue
+            cells = batch.cells.copy()
+            for row, cell in moves.items():
+                cells[row] = cell
+            told = tuple(sorted(moves))
+            self._batches[key] = Batch(*batch[:4], cells, self._now, batch.seconds, told)
         self._moves = {}
         events, self._events = tuple(self._events), []
         return self._first._replace(

@@ -9,6 +9,7 @@ from neuron_observer.catalogue import METRICS
 from neuron_observer.model import Missing, Why
 from neuron_observer.rules import rule as r
 from neuron_observer.rules.outcome import FALSE, Outcome, false
+from neuron_observer.rules.places import reached
 from neuron_observer.rules.trust import is_level, trust
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Level:
             enter = than * self._leaf.times
             return enter, enter if clear_at is None else clear_at
         scope = METRICS[than].scope
-        at = next(iter(r.reached(scope, place)), place)
+        at = next(iter(reached(scope, place)), place)
         cell = scene.view.see(than, at).cell
         if isinstance(cell, (Missing, str)):
             reason = cell if isinstance(cell, Missing) else _NO_NUMBER

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.catalogue import METRICS
 from neuron_observer.model import Confidence, Missing, Place, State, Why
-from neuron_observer.rules import rule as r
 from neuron_observer.rules.lifecycle import Life, Tempo, due, step
 from neuron_observer.rules.outcome import FALSE, Outcome, Sight
+from neuron_observer.rules.places import reached
 from neuron_observer.rules.predicates import test_of
 from neuron_observer.rules.trust import constant, is_level, kind, not_live, trust
+from neuron_observer.rules.view import NOT_YET
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +114,9 @@ class Instance:
 
     def unmoved(self, spot: Spot, seen: Seen) -> bool:
         """Whether a new reading of something that it reads is sure to change nothing."""
-        if self.life is not None or not self._test.unmoved(spot, seen):
+        if self.life is not None or NOT_YET in self.outcome.holes:  # time alone ends that
+            return False
+        if not self._test.unmoved(spot, seen):
             return False
         return self._given is None or self._given.unmoved(spot, seen)
 
@@ -277,4 +280,4 @@ def _under(metric: str, place: Place, view: View) -> Sequence[Place]:
     scope = METRICS[metric].scope
     if scope == "core" and place.core is None and place.device is not None:
         return [at for at in view.places(metric) if at.device == place.device]
-    return r.reached(scope, place)
+    return reached(scope, place)

@@ -84,3 +84,16 @@ def expected(view: View) -> set[int]:
     if not isinstance(number, int) or hidden != 0 or kind.startswith("inf1"):
         return set()
     return set(range(number))
+
+
+def reached(scope: str, place: Place) -> tuple[Place, ...]:
+    """The place of a scope that a place is, or is part of; nothing if it is neither."""
+    if scope == "node":
+        return (NODE,)
+    if scope == "device":
+        at = Place(place.device)
+        return () if place.device is None else (place if place == at else at,)
+    if scope == "core":
+        at = Place(place.device, place.core)
+        return () if place.core is None else (place if place == at else at,)
+    return (place,) if place.label else ()

@@ -9,6 +9,7 @@ from neuron_observer.model import NODE, Missing, Place, Why
 from neuron_observer.rules import checks, circumstances, growth, peers, trend
 from neuron_observer.rules import rule as r
 from neuron_observer.rules.outcome import FALSE, Outcome, every, opposite, some, unknown, unless
+from neuron_observer.rules.places import reached
 from neuron_observer.rules.trust import constant
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _leaf(leaf: Leaf, scope: str, place: Place) -> Test:
         return circumstances.ClockJumped(leaf)
     of = METRICS[leaf.metric].scope
     if of in ("node", scope) or (of == "device" and scope == "core"):
-        at = r.reached(of, place)
+        at = reached(of, place)
         return _OnReading(leaf, at[0]) if at else _Nowhere()
     return _OnReadings(leaf, None if scope == "node" else place)
 
@@ -256,7 +257,7 @@ def _spots(leaf: _Reading, place: Place) -> Iterator[Spot]:
     """What a predicate reads at a place."""
     yield peers.name(leaf) if isinstance(leaf, r.DiffersFromPeers) else leaf.metric, place
     for metric in r.metrics_of(leaf)[1:]:
-        for at in r.reached(METRICS[metric].scope, place):
+        for at in reached(METRICS[metric].scope, place):
             yield metric, at
 
 

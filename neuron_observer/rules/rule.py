@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from neuron_observer.model import NODE, Place, Why
+from neuron_observer.model import Why
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -252,13 +252,7 @@ def same(one: Rule, other: Rule) -> bool:
 
 def leaves(condition: Condition) -> Iterator[Leaf]:
     """The predicates of a condition, from left to right."""
-    if isinstance(condition, (AllOf, AnyOf)):
-        for part in condition.parts:
-            yield from leaves(part)
-    elif isinstance(condition, (Not, Unless, Anywhere)):
-        yield from leaves(condition.part)
-    else:
-        yield condition
+    return (leaf for leaf, _ in scoped(condition, ""))
 
 
 def every_leaf(rule: Rule) -> Iterator[Leaf]:
@@ -325,16 +319,3 @@ def metrics_of(leaf: Leaf) -> tuple[str, ...]:
     return tuple(
         value for name in ("metric", "than") if isinstance(value := getattr(leaf, name, None), str)
     )
-
-
-def reached(scope: str, place: Place) -> tuple[Place, ...]:
-    """The place of a scope that a place is, or is part of; nothing if it is neither."""
-    if scope == "node":
-        return (NODE,)
-    if scope == "device":
-        at = Place(place.device)
-        return () if place.device is None else (place if place == at else at,)
-    if scope == "core":
-        at = Place(place.device, place.core)
-        return () if place.core is None else (place if place == at else at,)
-    return (place,) if place.label else ()

@@ -55,6 +55,10 @@ _KEYS = {
 }
 
 
+# groups and keys whose part of the daemon is not there yet: to say one is told, never ignored
+_WITHOUT_EFFECT = ("log", "state", "profile", "budget")
+
+
 @click.command()
 @click.option(
     "--listen",
@@ -163,7 +167,7 @@ def _run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], c
     )
     loop.subscribe(reloader.note)
     with stopped_by_signals(daemon), reloader.answering(call.asked):
-        for remark in loaded.remarks:
+        for remark in (*loaded.remarks, *_without_effect(loaded)):
             _say(remark)
         _say(f"{__version__}: {places(listeners, web)}, host {reader.host.root}")
         if text := warning(listeners, web):
@@ -183,6 +187,14 @@ def _socket(loaded: Loaded, host_root: str) -> str:
         return path
     usual = is_of_this_machine(host_root) and os.access(Path(path).parent, os.W_OK)
     return path if usual else ""
+
+
+def _without_effect(loaded: Loaded) -> list[str]:
+    return [
+        f"{origin}: {'.'.join(path)} has no effect yet"
+        for path, origin in loaded.origins.items()
+        if path[0] in _WITHOUT_EFFECT
+    ]
 
 
 def _limits(config: Config) -> Limits:

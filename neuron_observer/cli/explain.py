@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from neuron_observer.checks.inventory import MEANINGS
-from neuron_observer.checks.judging import load_rules, look
-from neuron_observer.cli.hosts import make_judge
+from neuron_observer.checks.judging import look
+from neuron_observer.cli.configured import config_of
+from neuron_observer.cli.hosts import make_judge, rules_of
 from neuron_observer.cli.judged import open_look
 from neuron_observer.cli.options import host_options, rules_option
 from neuron_observer.doctor import is_neuron_host
@@ -44,7 +45,7 @@ def command(
 
     The host is looked at too (two reads 300 ms apart), for what shows it now.
     """
-    rules = load_rules(extra)
+    rules = rules_of(config_of(config_file), extra)
     rule = next((rule for rule in rules if rule.id == fault), None)
     lines = list(_rule(rule) if rule else _other(fault, rules))
     if no_look:

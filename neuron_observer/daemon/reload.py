@@ -56,12 +56,17 @@ class Reloader:
         self._last = last
         self._say = say
         self._next: Running | None = None  # to be put in force
+        self._ended = False
 
     @contextmanager
     def answering(self, asked: SimpleQueue[None]) -> Iterator[None]:
         """Reload for whoever puts to the queue; one reload answers all that came before it."""
         Thread(target=self._answer, args=(asked,), name="reload", daemon=True).start()
-        yield
+        try:
+            yield
+        finally:
+            self._ended = True
+            asked.put(None)
 
     def _answer(self, asked: SimpleQueue[None]) -> None:
         while True:
@@ -69,6 +74,8 @@ class Reloader:
             with suppress(Empty):
                 while True:
                     asked.get_nowait()
+            if self._ended:
+                return
             self.reload()
 
     def reload(self) -> None:
@@ -76,7 +83,8 @@ class Reloader:
         try:
             found = self._read()
         except ObserverError as error:
-            self._refused(f"{error.message} {error.remedy}".replace("\n ", ""))
+            remedy = f" ({' '.join(error.remedy.split())})" if error.remedy else ""
+            self._refused(error.message + remedy)
         except Exception as error:  # noqa: BLE001 - whatever it is, the daemon goes on as it was
             self._refused(f"{type(error).__name__}: {error}")
         else:
@@ -95,7 +103,14 @@ class Reloader:
         found, self._next = self._next, None
         if found is not None:
             for change in self._put_in_force:
-                change(found)
+                self._fenced(change, found)
+
+    def _fenced(self, change: Callable[[Running], None], found: Running) -> None:
+        try:
+            change(found)
+        except Exception as error:  # noqa: BLE001 - the others are put in force all the same
+            self._last.failed()
+            self._say(f"not all of it is in force: {type(error).__name__}: {error}")
 
     def _told(self, found: Running) -> str:
         before, now = self.running, found
@@ -147,5 +162,5 @@ def put_in_force(loop: Loop, judge: Judge, page: Page, running: Running) -> None
     config = running.loaded.config
     judge.renew(running.rules, trust_untested_driver=config.trust_untested_driver)
     page.show(config.export.detail, job_labels=config.export.job_labels)
-    if loop.schedule.change(lanes(config)):
-        loop.reader.pace_firmware(config.lanes.firmware)
+    loop.schedule.change(lanes(config), loop.reader.clock.monotonic())
+    loop.reader.pace_firmware(config.lanes.firmware)

@@ -51,18 +51,16 @@ class Schedule:
             if lane in self._periods and leader in self._periods
         }
 
-    def change(self, periods: Mapping[str, float]) -> bool:
-        """Other seconds by lane, on a grid that begins now; whether any differ.
+    def change(self, periods: Mapping[str, float], now: float) -> None:
+        """Other seconds by lane from now on, for lanes that there are.
 
-        For the thread that asks what is due.
+        Grids still begin where they began; a lane is next due within its new period.
         """
-        changed = dict(periods) != self._periods
-        if changed:
-            self._periods = dict(periods)
-            self._begin = None
-            self._taken = dict.fromkeys(periods, -1)
-            self.skipped = {lane: self.skipped.get(lane, 0) for lane in periods}
-        return changed
+        for lane, period in periods.items():
+            if period != self._periods.get(lane, period):
+                self._periods[lane] = period
+                if self._begin is not None:
+                    self._taken[lane] = int((now - self._begin) / period + _EARLY)
 
     @property
     def periods(self) -> dict[str, float]:

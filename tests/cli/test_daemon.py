@@ -182,6 +182,14 @@ def test_several_listeners(tmp_path: Path) -> None:
             wait_for(lambda address=address: get(address, "/healthz")[0] == 200)  # type: ignore[misc]
 
 
+def test_what_has_no_effect_is_told(tmp_path: Path) -> None:
+    """A key of a part that is not there yet is no silence."""
+    file = tmp_path / "config.yaml"
+    file.write_text("log: {level: debug}\n")
+    with started("daemon", "--config", str(file), "--host-root", SMALL) as process:
+        said(process, f"neuron-observer: {re.escape(str(file))}:1: log.level has no effect yet")
+
+
 def test_a_wrong_configuration_ends_the_start(tmp_path: Path) -> None:
     """With 64, before anything is listened to or read."""
     file = tmp_path / "config.yaml"

@@ -130,6 +130,16 @@ def test_what_changed_is_told_and_put_in_force(parts: Parts) -> None:
     assert b"neuron_observer_config_last_reload_successful 1\n" in parts.page.render()
 
 
+def test_the_lane_of_firmware_is_its_pace(parts: Parts) -> None:
+    """Of collectors that are there and of those that a driver reload makes."""
+    parts.say(lanes="{firmware: 20s}")
+    parts.reloader.reload()
+    parts.tick()
+    reader = parts.loop.reader
+    assert reader.options.firmware_period == reader._firmware.period == 20.0
+    assert parts.loop.schedule.periods["firmware"] == 20.0
+
+
 def test_nothing_changed(parts: Parts) -> None:
     """Says so, and is a success."""
     parts.clock.advance(5.0)
@@ -190,6 +200,21 @@ def test_what_breaks_on_the_way_is_told(parts: Parts) -> None:
     parts.reloader._read = broken
     parts.reloader.reload()
     assert parts.told[1] == "reload refused, all stays as it was: MemoryError: no room"
+
+
+def test_what_cannot_be_put_in_force_is_told(parts: Parts) -> None:
+    """The rest is in force all the same."""
+
+    def broken(_: Running) -> None:
+        raise RuntimeError("no more")
+
+    parts.reloader._put_in_force = [broken, *parts.reloader._put_in_force]
+    parts.say(lanes="{normal: 2s}")
+    parts.reloader.reload()
+    parts.tick()
+    assert parts.told[1:] == ["not all of it is in force: RuntimeError: no more"]
+    assert not parts.last.successful
+    assert parts.loop.schedule.periods["normal"] == 2.0
 
 
 def test_rules_come_change_and_go(parts: Parts) -> None:

@@ -28,30 +28,17 @@ def test_lanes_meet_on_one_grid() -> None:
     assert [number for number, due in enumerate(seen) if "slow" in due] == [0, 40]
 
 
-def test_other_periods_begin_a_new_grid() -> None:
-    """All lanes are due at once, then at their new periods; nothing counts as skipped."""
-    schedule = Schedule(PERIODS)
-    schedule.due(500.0)
-    assert schedule.change(PERIODS) is False
-    assert schedule.due(500.1) == {}
-    assert schedule.change(PERIODS | {"fast": 0.5, "normal": 2.0}) is True
-    assert schedule.periods["normal"] == 2.0
-    assert schedule.until_next(507.3) == 0.0
-    assert schedule.due(507.3) == {"fast": 0, "normal": 0, "slow": 0}
-    assert schedule.due(507.8) == {"fast": 0}
-    assert schedule.due(509.3) == {"fast": 2, "normal": 0}
-    assert schedule.skipped == {"fast": 2, "normal": 0, "slow": 0}
-
-
-def test_a_lane_that_follows_another_goes_on_to() -> None:
-    """At the new period of the one that it follows."""
+def test_a_lane_with_another_period_is_due_within_it() -> None:
+    """On the grid that began with the first question; a lane that follows goes on to."""
     schedule = Schedule(PERIODS)
     schedule.follow({"fast": "normal"})
     schedule.due(500.0)
-    schedule.change(PERIODS | {"normal": 3.0})
-    assert schedule.periods["fast"] == 3.0
-    schedule.due(500.0)
-    assert schedule.until_next(500.0) == 3.0
+    schedule.change(PERIODS | {"normal": 3.0, "slow": 7.0}, 501.0)
+    assert schedule.periods == {"fast": 3.0, "normal": 3.0, "slow": 7.0}
+    assert schedule.until_next(501.0) == 2.0
+    assert schedule.due(503.0) == {"normal": 0, "fast": 0}
+    assert "slow" in schedule.due(507.0)
+    assert schedule.skipped == dict.fromkeys(PERIODS, 0)
 
 
 @given(st.lists(st.floats(0.0, 0.2), min_size=1, max_size=200))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 from functools import cache
 from itertools import compress
 from operator import gt, ne
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, overload
 
 from neuron_observer.model import Batch, Column, Layout, Missing, Why
 from neuron_observer.parsers.sysfs import COUNT_MAX, FELL_OFF, SCALARS, counts
@@ -14,7 +15,7 @@ from neuron_observer.parsers.tables import TABLES
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from neuron_observer.catalogue.spec import MetricSpec, Source
     from neuron_observer.clock import Clock
@@ -91,22 +92,50 @@ def missing_for(error: OSError) -> Missing:
 
 def make_layout(files: Sequence[FileRead], absent: Sequence[Absent], below: str) -> Layout:
     """Rows by metric, then by place; `below` is the base as a source names it."""
-    rows: dict[str, list[tuple[Place, str]]] = {}
+    rows: dict[str, list[tuple[Place, str, str | None]]] = {}
     for file in files:
         for target in file.targets:
-            part = f"#{target.source.part}" if target.source.part else ""
-            rows.setdefault(target.spec.id, []).append((target.place, below + file.path + part))
+            spot = target.place, file.path, target.source.part
+            rows.setdefault(target.spec.id, []).append(spot)
     for cell in absent:
-        rows.setdefault(cell.spec.id, []).append((cell.place, ""))
+        rows.setdefault(cell.spec.id, []).append((cell.place, "", None))
     columns: dict[str, Column] = {}
-    sources: list[str] = []
+    paths: list[str] = []
+    parts: dict[int, str] = {}
     index: dict[tuple[str, Place], int] = {}
-    for metric, places in rows.items():
-        columns[metric] = Column(metric, len(sources), tuple(place for place, _ in places))
-        for place, source in places:
-            index[metric, place] = len(sources)
-            sources.append(source)
-    return Layout(columns, tuple(sources), index)
+    for metric, spots in rows.items():
+        columns[metric] = Column(metric, len(paths), tuple(place for place, _, _ in spots))
+        for place, path, part in spots:
+            index[metric, place] = len(paths)
+            if part:
+                parts[len(paths)] = part
+            paths.append(path)
+    return Layout(columns, _Sources(below, tuple(paths), parts), index)
+
+
+class _Sources(Sequence[str]):
+    """By row: the path of its file; put together when asked for, for thousands are never."""
+
+    def __init__(self, below: str, paths: tuple[str, ...], parts: dict[int, str]) -> None:
+        """`paths` are empty where no file gives a row, `parts` the parts of files by row."""
+        self._below, self._paths, self._parts = below, paths, parts
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> tuple[str, ...]: ...
+
+    def __getitem__(self, row: int | slice) -> str | tuple[str, ...]:
+        if isinstance(row, slice):
+            return tuple(self[one] for one in range(*row.indices(len(self))))
+        path = self._paths[row]
+        part = self._parts.get(row % len(self._paths))
+        whole = f"{path}#{part}" if part else path
+        return self._below + whole if path else ""
 
 
 def _bounded(cell: Cell, limit: int | None) -> Cell:

@@ -92,33 +92,31 @@ def missing_for(error: OSError) -> Missing:
 
 def make_layout(files: Sequence[FileRead], absent: Sequence[Absent], below: str) -> Layout:
     """Rows by metric, then by place; `below` is the base as a source names it."""
-    rows: dict[str, list[tuple[Place, str, str | None]]] = {}
+    rows: dict[str, list[tuple[Place, str]]] = {}
     for file in files:
         for target in file.targets:
-            spot = target.place, file.path, target.source.part
-            rows.setdefault(target.spec.id, []).append(spot)
+            part = target.source.part
+            path = f"{file.path}#{part}" if part else file.path
+            rows.setdefault(target.spec.id, []).append((target.place, path))
     for cell in absent:
-        rows.setdefault(cell.spec.id, []).append((cell.place, "", None))
+        rows.setdefault(cell.spec.id, []).append((cell.place, ""))
     columns: dict[str, Column] = {}
     paths: list[str] = []
-    parts: dict[int, str] = {}
     index: dict[tuple[str, Place], int] = {}
-    for metric, spots in rows.items():
-        columns[metric] = Column(metric, len(paths), tuple(place for place, _, _ in spots))
-        for place, path, part in spots:
+    for metric, places in rows.items():
+        columns[metric] = Column(metric, len(paths), tuple([place for place, _ in places]))
+        for place, path in places:
             index[metric, place] = len(paths)
-            if part:
-                parts[len(paths)] = part
             paths.append(path)
-    return Layout(columns, _Sources(below, tuple(paths), parts), index)
+    return Layout(columns, _Sources(below, paths), index)
 
 
 class _Sources(Sequence[str]):
     """By row: the path of its file; put together when asked for, for thousands are never."""
 
-    def __init__(self, below: str, paths: tuple[str, ...], parts: dict[int, str]) -> None:
-        """`paths` are empty where no file gives a row, `parts` the parts of files by row."""
-        self._below, self._paths, self._parts = below, paths, parts
+    def __init__(self, below: str, paths: Iterable[str]) -> None:
+        """Paths below that; empty where no file gives a row."""
+        self._below, self._paths = below, tuple(paths)
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -130,12 +128,10 @@ class _Sources(Sequence[str]):
     def __getitem__(self, row: slice) -> tuple[str, ...]: ...
 
     def __getitem__(self, row: int | slice) -> str | tuple[str, ...]:
-        if isinstance(row, slice):
-            return tuple(self[one] for one in range(*row.indices(len(self))))
         path = self._paths[row]
-        part = self._parts.get(row % len(self._paths))
-        whole = f"{path}#{part}" if part else path
-        return self._below + whole if path else ""
+        if isinstance(path, tuple):
+            return tuple([self._below + one if one else "" for one in path])
+        return self._below + path if path else ""
 
 
 def _bounded(cell: Cell, limit: int | None) -> Cell:

@@ -86,6 +86,9 @@ class Reads:
             one.data, one.opcode, one.descriptor = i, _READ_ONLY, descriptor
             one.buffer, one.size = where + start, limit
             self._pointers[i] = request + i * ctypes.sizeof(_Request)
+        # The arguments of nearly every call, made once.
+        self._submit_all = ctypes.c_long(count), ctypes.byref(self._pointers)
+        self._gather_all = *2 * (ctypes.c_long(count),), ctypes.byref(self._events), None
         self._order = _numbers(count)
         self._results = b""  # the events of the last read
         self._sizes: list[int] = []
@@ -112,11 +115,8 @@ class Reads:
         count, done = len(self._order), 0
         failure: OSError | None = None
         while done < count and failure is None:
-            pointers = ctypes.byref(self._pointers, done * ctypes.sizeof(ctypes.c_void_p))
             try:
-                done += self._call(
-                    self._calls.submit, self._context, ctypes.c_long(count - done), pointers
-                )
+                done += self._call(self._calls.submit, self._context, *self._to_submit(done))
             except OSError as error:
                 failure = error
         self._gather(done)
@@ -128,9 +128,22 @@ class Reads:
         """Take the results of so many reads."""
         got = 0
         while got < count:
-            events = ctypes.byref(self._events, got * _EVENT_WORDS * 8)
-            left = ctypes.c_long(count - got)
-            got += self._call(self._calls.getevents, self._context, left, left, events, None)
+            wanted = self._to_gather(got, count)
+            got += self._call(self._calls.getevents, self._context, *wanted)
+
+    def _to_submit(self, done: int) -> tuple[object, ...]:
+        """How many, and where their pointers begin."""
+        if not done:
+            return self._submit_all
+        pointers = ctypes.byref(self._pointers, done * ctypes.sizeof(ctypes.c_void_p))
+        return ctypes.c_long(len(self._order) - done), pointers
+
+    def _to_gather(self, got: int, count: int) -> tuple[object, ...]:
+        """How many at least and at most, and where to put them; without a limit of time."""
+        if not got and count == len(self._order):
+            return self._gather_all
+        left = ctypes.c_long(count - got)
+        return left, left, ctypes.byref(self._events, got * _EVENT_WORDS * 8), None
 
     def _take_sizes(self) -> None:
         """How much each gave, of the results that are there."""

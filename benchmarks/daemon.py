@@ -1,14 +1,17 @@
 """What the observer costs while it runs: processor time against C, memory, growth.
 
-    python -m benchmarks.daemon [--slices N] [--seconds S] [--cycles N]      root
+    python -m benchmarks.daemon [--slices N] [--seconds S] [--settled S] [--cycles N]      root
 
 The host is a whole trn2.48xlarge (16 devices of 8 cores, driver 2.30.2) with a real sysfs attribute
-under every number that a lane reads, and this machine's /proc. A job runs on 72 of its 128 cores:
-288 of the 5,648 counters of the normal lane (5 %) move each second.
+under every number that a lane reads, this machine's /proc and kernel log. A job runs on 72 of its
+128 cores: 288 of the 5,648 counters of the normal lane (5 %) move each second, and the power
+figures are of the last minute.
 
 Processor time: the program at its default lanes and a C program that reads the same files at the
-same lanes run in turns of some seconds, the other one stopped meanwhile. Memory is told apart by
-who holds it: resident memory of the process, and what the kernel holds for kept descriptors.
+same lanes run at the same time, each left alone; both clocks are read every ten seconds, in which
+each lane comes round. (To stop one while the other runs would make it late, which it tells, and
+cold.) Memory is told apart by who holds it: resident memory of the process, and what the kernel
+holds for kept descriptors.
 Growth: cycles as fast as they go, on a clock moved by hand, with the history full.
 
 With the verb `daemon` it is the daemon itself that runs, with its page and its server; without it
@@ -36,7 +39,7 @@ from benchmarks.measuring import TREES, Goal, Pair, compile_floor, judge, machin
 from neuron_observer.cli import COMMANDS
 from neuron_observer.cli.hosts import enough_descriptors, make_judge
 from neuron_observer.clock import ManualClock, SystemClock
-from neuron_observer.loop import Loop
+from neuron_observer.loop import PERIODS, Loop
 from neuron_observer.observer import HostReader, Options
 from neuron_observer.sources.hostfs import DirectoryFs
 
@@ -51,17 +54,45 @@ BUSY = re.compile(
     r"(status/success|other_info/(inference_count|flop_count|nc_time_in_use))/total"
 )
 WARM_UP = 2_000  # cycles; the history is full after 900, and even after some more
+TELL_EACH = 1_000  # cycles
+SLICE = 10  # seconds, in which each lane comes round
+SETTLED = 25  # seconds; two rounds, and the rules have seen each lane
+POWER_MINUTE = 60.0  # seconds; the driver publishes power figures once a minute
 CPU_GOAL = 1.3
 RESIDENT_GOAL, KERNEL_GOAL, GROWTH_GOAL = 45e6, 30e6, 1e6  # bytes
 _clock = SystemClock()
 
 
-def make_host(folder: Path) -> tuple[Path, list[Group], Interfaces]:
+class Life:
+    """What moves on the host from second to second."""
+
+    def __init__(self, root: Path, interfaces: Interfaces) -> None:
+        self._interfaces = interfaces
+        self._power = sorted(root.glob("sys/devices/virtual/*/*/stats/power/utilization"))
+        self._dated = -POWER_MINUTE
+
+    def second(self, wall: float) -> None:
+        """One more has passed."""
+        self._interfaces.send()
+        if wall - self._dated < POWER_MINUTE:
+            return
+        self._dated = wall
+        for file in self._power:
+            fresh = file.with_name("fresh")
+            fresh.write_text(f"POWER_STATUS_VALID,{wall:.0f},24.57,72.53,53.34\n", "ascii")
+            fresh.rename(file)
+
+
+def make_host(folder: Path) -> tuple[Path, list[Group], Life]:
     """The tree, what the lanes read of it, and what moves a part of it."""
     root = folder / "tree"
     mount("tmpfs", root)
     write_tree(LISTING, root)
     bind_folder(Path("/proc"), root / "proc")
+    kernel_log = root / "dev" / "kmsg"
+    kernel_log.parent.mkdir(exist_ok=True)
+    kernel_log.touch()
+    bind([Path("/dev/kmsg")], [kernel_log])
     found = groups(root)
     files = list(dict.fromkeys(file for group in found for file in group.files()))
     files = [f for f in files if (root / "sys") in f.parents and f.read_bytes().strip().isdigit()]
@@ -72,7 +103,7 @@ def make_host(folder: Path) -> tuple[Path, list[Group], Interfaces]:
     bind(list(islice(interfaces.moving(), len(busy))), busy)
     bind(list(islice(interfaces.still(), len(quiet))), quiet)
     print(f"{len(busy) + len(quiet):,} real attributes, {len(busy)} of them move each second")
-    return root, found, interfaces
+    return root, found, Life(root, interfaces)
 
 
 def command_of(root: Path) -> list[str]:
@@ -85,11 +116,12 @@ def command_of(root: Path) -> list[str]:
 
 
 def open_loop(root: Path, clock: SystemClock | ManualClock) -> Loop:
-    """A loop as the daemon makes it."""
+    """A loop as the daemon makes it; what wakes it under the machine's clock has no lane."""
     enough_descriptors()
     options = Options(keep=True, wait_for_firmware=False, kernel_log=True)
     reader = HostReader(DirectoryFs(str(root)), clock, options)
-    return Loop(reader, judge=make_judge(one_shot=False))
+    schedule = periods(root) if isinstance(clock, ManualClock) else PERIODS
+    return Loop(reader, schedule=schedule, judge=make_judge(one_shot=False))
 
 
 def run_loop(root: Path) -> None:
@@ -101,7 +133,7 @@ def run_loop(root: Path) -> None:
 
 
 class Running:
-    """A process that runs in turns."""
+    """A process that runs until it is closed."""
 
     def __init__(self, command: Sequence[str | Path]) -> None:
         self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
@@ -113,22 +145,6 @@ class Running:
             raise SystemExit(f"{self._process.args!r} ended by itself")
         return time.clock_gettime((~self.pid << 3) | 2)
 
-    def turn(self, seconds: float, each_second: Interfaces) -> float:
-        """Run for a while; the CPU milliseconds a second."""
-        self._process.send_signal(signal.SIGCONT)
-        _clock.wait(0.6)  # what was late because it was stopped is not counted
-        begin, start = self.cpu(), _clock.monotonic()
-        for _ in range(round(seconds)):
-            each_second.send()
-            _clock.wait(1.0)
-        spent = (self.cpu() - begin) / (_clock.monotonic() - start)
-        self.stop()
-        return spent * 1e3
-
-    def stop(self) -> None:
-        """Stop until the next turn."""
-        self._process.send_signal(signal.SIGSTOP)
-
     def resident(self) -> int:
         """Bytes of memory."""
         pages = int(Path(f"/proc/{self.pid}/statm").read_text("ascii").split()[1])
@@ -137,8 +153,23 @@ class Running:
     def close(self) -> None:
         """End it."""
         self._process.send_signal(signal.SIGTERM)
-        self._process.send_signal(signal.SIGCONT)
         self._process.wait(20)
+
+
+def both(ours: Running, theirs: Running, seconds: int, life: Life) -> Pair:
+    """CPU milliseconds a second of two processes over the same seconds."""
+    begin = Pair(ours.cpu(), theirs.cpu()), _clock.monotonic()
+    live(seconds, life)
+    spent = (ours.cpu() - begin[0].ours, theirs.cpu() - begin[0].theirs)
+    passed = _clock.monotonic() - begin[1]
+    return Pair(*(1e3 * one / passed for one in spent))
+
+
+def live(seconds: int, life: Life) -> None:
+    """Let the host live for a while."""
+    for _ in range(seconds):
+        life.second(_clock.wall())
+        _clock.wait(1.0)
 
 
 @contextmanager
@@ -151,6 +182,11 @@ def started(command: Sequence[str | Path]) -> Iterator[Running]:
         running.close()
 
 
+def hide_descriptors(pid: int, root: Path) -> None:
+    """The thousands that the C program holds are no part of the host that is looked at."""
+    mount("tmpfs", root / "proc" / str(pid) / "fd")
+
+
 def slab() -> int:
     """Bytes of kernel memory that cannot be given back."""
     lines = Path("/proc/meminfo").read_text("ascii").splitlines()
@@ -159,27 +195,18 @@ def slab() -> int:
 
 def measure_cost(options: argparse.Namespace, folder: Path) -> bool:
     """Processor time against C, and memory."""
-    root, found, interfaces = make_host(folder)
+    root, found, life = make_host(folder)
     floor = compile_floor(folder)
+    listed = write_groups(folder / "groups", found, periods(root))
     kernel = slab()
     with started(command_of(root)) as ours:
-        for _ in range(4):
-            interfaces.send()
-            _clock.wait(1.0)
+        live(4, life)
         kernel = slab() - kernel
-        ours.stop()
-        with started(
-            [floor, "lanes", write_groups(folder / "groups", found, periods(root))]
-        ) as theirs:
-            _clock.wait(2.0)
-            theirs.stop()
-            pairs = [
-                Pair(
-                    ours.turn(options.seconds, interfaces), theirs.turn(options.seconds, interfaces)
-                )
-                for _ in range(options.slices)
-            ]
-        resident = ours.resident()
+        with started([floor, "lanes", listed]) as theirs:
+            hide_descriptors(theirs.pid, root)
+            live(options.settled, life)
+            pairs = [both(ours, theirs, options.seconds, life) for _ in range(options.slices)]
+            resident = ours.resident()
     print(f"seconds by lane, of both: {periods(root)}")
     met = judge(Goal("processor time", CPU_GOAL), pairs, "ms a second")
     met &= within("resident memory", resident / 1e6, RESIDENT_GOAL / 1e6, "MB")
@@ -188,20 +215,20 @@ def measure_cost(options: argparse.Namespace, folder: Path) -> bool:
 
 def measure_growth(options: argparse.Namespace, folder: Path) -> bool:
     """Cycles on a clock moved by hand: what is held then and 10,000 cycles later."""
-    root, _, interfaces = make_host(folder)
+    root, _, life = make_host(folder)
     clock = ManualClock(wall=_clock.wall())
     loop = open_loop(root, clock)
     us = Path("/proc/self/statm"), Path("/proc/self/fd")
     figures = []
-    for cycle in range(WARM_UP + options.cycles):
-        if cycle == WARM_UP:
+    for cycle in range(WARM_UP + options.cycles + 1):
+        if cycle >= WARM_UP and (cycle - WARM_UP) % TELL_EACH == 0:
             figures.append(_held(*us))
-        interfaces.send()
-        for _ in range(4):
-            loop.tick()
-            clock.advance(0.25)
-    figures.append(_held(*us))
-    (memory, descriptors), (later, descriptors_later) = figures
+            memory, descriptors = figures[-1]
+            print(f"{cycle:,} cycles: {memory / 1e6:.1f} MB, {descriptors} descriptors", flush=True)
+        life.second(clock.wall())
+        loop.tick()
+        clock.advance(1.0)
+    (memory, descriptors), (later, descriptors_later) = figures[0], figures[-1]
     print(f"after {options.cycles:,} cycles: {descriptors} → {descriptors_later} descriptors")
     met = within("resident memory with a full history", memory / 1e6, RESIDENT_GOAL / 1e6, "MB")
     met &= within("growth", (later - memory) / 1e6, GROWTH_GOAL / 1e6, "MB")
@@ -220,7 +247,8 @@ def main() -> int:
     """Each case in a process of its own, which gives up its view of mounts and network."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--slices", type=int, default=9)
-    parser.add_argument("--seconds", type=int, default=10)
+    parser.add_argument("--seconds", type=int, default=SLICE)
+    parser.add_argument("--settled", type=int, default=SETTLED)
     parser.add_argument("--cycles", type=int, default=10_000)
     parser.add_argument("--case", choices=CASES, help="only this one")
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)

@@ -569,3 +569,19 @@ def test_a_signal_ends_a_loop_that_waits(tmp_path: Path) -> None:
         helper.join(20)
         loop.close()
     assert ticked.is_set()
+
+
+@pytest.mark.parametrize("pumped", [True, False])
+def test_a_kernel_log_that_wakes_needs_no_fast_lane_either(
+    tmp_path: Path, clock: ManualClock, *, pumped: bool
+) -> None:
+    """Where its lines wake the loop nothing has to be looked for; where they do not, it has."""
+    write(tmp_path, FILES | {f"{DEVICE}/stats/hardware/health_status/hw_error_event": b"0\n"})
+    options = OPTIONS._replace(keep=pumped, kernel_log=True)
+    loop = Loop(
+        HostReader(DirectoryFs(str(tmp_path)), clock, options), wakeups=ScriptedWakeups(clock)
+    )
+    frames = ticks(loop, clock, 4.0)
+    loop.close()
+    times = [frame.snapshot.monotonic - 1000.0 for frame in frames]
+    assert times == [0.25 * n for n in range(0, 16, 4 if pumped else 1)]

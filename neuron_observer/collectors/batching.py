@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 from functools import cache
 from itertools import compress
 from operator import gt, ne
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, overload
 
 from neuron_observer.model import Batch, Column, Layout, Missing, Why
 from neuron_observer.parsers.sysfs import COUNT_MAX, FELL_OFF, SCALARS, counts
@@ -14,7 +15,7 @@ from neuron_observer.parsers.tables import TABLES
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from neuron_observer.catalogue.spec import MetricSpec, Source
     from neuron_observer.clock import Clock
@@ -94,19 +95,43 @@ def make_layout(files: Sequence[FileRead], absent: Sequence[Absent], below: str)
     rows: dict[str, list[tuple[Place, str]]] = {}
     for file in files:
         for target in file.targets:
-            part = f"#{target.source.part}" if target.source.part else ""
-            rows.setdefault(target.spec.id, []).append((target.place, below + file.path + part))
+            part = target.source.part
+            path = f"{file.path}#{part}" if part else file.path
+            rows.setdefault(target.spec.id, []).append((target.place, path))
     for cell in absent:
         rows.setdefault(cell.spec.id, []).append((cell.place, ""))
     columns: dict[str, Column] = {}
-    sources: list[str] = []
+    paths: list[str] = []
     index: dict[tuple[str, Place], int] = {}
     for metric, places in rows.items():
-        columns[metric] = Column(metric, len(sources), tuple(place for place, _ in places))
-        for place, source in places:
-            index[metric, place] = len(sources)
-            sources.append(source)
-    return Layout(columns, tuple(sources), index)
+        columns[metric] = Column(metric, len(paths), tuple([place for place, _ in places]))
+        for place, path in places:
+            index[metric, place] = len(paths)
+            paths.append(path)
+    return Layout(columns, _Sources(below, paths), index)
+
+
+class _Sources(Sequence[str]):
+    """By row: the path of its file; put together when asked for, for thousands are never."""
+
+    def __init__(self, below: str, paths: Iterable[str]) -> None:
+        """Paths below that; empty where no file gives a row."""
+        self._below, self._paths = below, tuple(paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> tuple[str, ...]: ...
+
+    def __getitem__(self, row: int | slice) -> str | tuple[str, ...]:
+        path = self._paths[row]
+        if isinstance(path, tuple):
+            return tuple([self._below + one if one else "" for one in path])
+        return self._below + path if path else ""
 
 
 def _bounded(cell: Cell, limit: int | None) -> Cell:

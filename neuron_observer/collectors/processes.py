@@ -206,7 +206,7 @@ class ProcessScanner:
                     self._denied.add(pid)
                     break
                 continue
-            device = self._device(pid, link, notes) if "neuron" in link else None
+            device = self._device(pid, link, notes) if "/dev/neuron" in link else None
             if device is not None:
                 found[f"{folder}/{name}"] = (link, device)
         return Holding(found, "; ".join(sorted(notes)))

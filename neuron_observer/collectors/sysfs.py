@@ -6,7 +6,7 @@ Only the fast and normal lanes keep their descriptors: a kept one costs 4.7 KiB 
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from neuron_observer.collectors import guards
 from neuron_observer.collectors.batching import BatchName, FileBatch
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from neuron_observer.sources.filesets import FileSet
     from neuron_observer.sources.hostfs import HostFs
 
+# Device index → its tree and its plans by lane.
+Plans: TypeAlias = "Mapping[int, tuple[DeviceTree, dict[str, Plan]]]"
+
 LANES = ("fast", "normal", "slow", "expensive")
 PERIODS = {"fast": 0.25, "normal": 1.0, "slow": 10.0, "expensive": 2.0}  # seconds
 _KEPT = ("fast", "normal")
@@ -35,8 +38,8 @@ def plan_devices(
     topology: Topology,
     path_map: Mapping[str, str],
     only: Collection[str] | None = None,
-) -> dict[int, tuple[DeviceTree, dict[str, Plan]]]:
-    """Device index → its tree and its plans by lane."""
+) -> Plans:
+    """What is to be read of each device."""
     return {
         device.number: (
             device,
@@ -51,6 +54,13 @@ def plan_devices(
         )
         for device in topology.devices
     }
+
+
+def count_kept(plans: Plans) -> int:
+    """How many files of these plans are kept open by whoever keeps any."""
+    return sum(
+        len(lanes[lane].targets) for _, lanes in plans.values() for lane in _KEPT if lane in lanes
+    )
 
 
 def _chip_name(host: HostFs, device: DeviceTree, path_map: Mapping[str, str]) -> str | None:
@@ -73,7 +83,7 @@ class SysfsCollector:
         self,
         host: HostFs,
         clock: Clock,
-        plans: Mapping[int, tuple[DeviceTree, dict[str, Plan]]],
+        plans: Plans,
         *,
         keep: bool = False,
     ) -> None:

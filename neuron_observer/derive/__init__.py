@@ -187,13 +187,21 @@ def make_batch(collector: str, rows: dict[str, list[tuple[Place, Cell]]], read_a
 def _batch(device: int, rows: _Rows, read_at: float, before: Batch | None) -> Batch:
     """A device's batch; its layout is the one before as long as the rows are the same."""
     cells = [cell for _, some in rows.values() for cell in some]
-    places = {metric: some for metric, (some, _) in rows.items()}
-    if before and places == {m: column.places for m, column in before.layout.columns.items()}:
+    if before and _has_rows(before.layout, rows):
         changed = tuple(compress(count(), map(ne, cells, before.cells)))
         layout = before.layout
     else:
-        layout, changed = _layout(places), ()
+        layout = _layout({metric: some for metric, (some, _) in rows.items()})
+        changed = ()
     return Batch("derive", "derived", device, layout, cells, read_at, changed=changed)
+
+
+def _has_rows(layout: Layout, rows: _Rows) -> bool:
+    """Whether a layout has these rows in this order."""
+    if [*layout.columns] != [*rows]:
+        return False
+    pairs = zip(layout.columns.values(), rows.values(), strict=True)
+    return all(column.places == some for column, (some, _) in pairs)
 
 
 def _layout(places: Mapping[str, tuple[Place, ...]]) -> Layout:

@@ -113,12 +113,7 @@ def _by_syslog() -> bool:
 
 
 def _descriptors(reader: HostReader) -> Note:
-    wanted = sum(
-        len(lanes[lane].targets)
-        for _, lanes in reader.plans.values()
-        for lane in ("fast", "normal")
-        if lane in lanes
-    )
+    wanted = reader.keepable
     mib = wanted * KERNEL_BYTES_PER_DESCRIPTOR / 2**20
     limit = reader.descriptor_limit
     short = limit is not None and limit < wanted + _OWN_DESCRIPTORS

@@ -63,6 +63,7 @@ class KernelReader:
         self._host, self._clock = host, clock
         self.classifier = LineClassifier()
         self._source = _kernel_source(host, self.classifier.matcher, pump=keep, news=news)
+        self.announced = news is not None and isinstance(self._source, PumpedLines)
         live = not isinstance(host, ListingFs)  # a recording's lines are of another clock
         self._collector = KernelLogCollector(
             self._source,
@@ -200,6 +201,12 @@ class LiveReader:
         self._owed_since: float | None = None
         self.kernel: KernelReader | None = None  # None until the log could be opened
         self.monitor = MonitorReader(host, clock, feed) if feed else None
+
+    @property
+    def announced(self) -> bool:
+        """Whether `news` is called for all that comes, so that nobody has to look for it."""
+        heard = self.kernel.announced if self.kernel else self._open_kernel is None
+        return heard and self.monitor is None
 
     def readers(self, events: list[Event]) -> list[tuple[str, Callable[[], list[Batch]]]]:
         """Name and read of each, to be fenced one by one; events go into the list."""

@@ -160,12 +160,14 @@ class Loop:
     def _watch(self) -> None:
         """Watch what the driver announces; all that the fast lane is for is then read at once.
 
-        Its own period is not needed as long as that works and nothing else comes by itself.
+        Its own period is not needed as long as that works and all that comes by itself, such as
+        lines of the kernel log, wakes as well.
         """
-        files = self.reader.pollable
+        files, live = self.reader.pollable, self.reader.live
         self._wakeups.watch(files)
         announced = bool(files) and self._wakeups.watched.issuperset(files)
-        self.schedule.follow(_WITH_NORMAL if announced and not self.reader.live else {})
+        heard = live is None or live.announced
+        self.schedule.follow(_WITH_NORMAL if announced and heard else {})
 
     def _read(self, lanes: Collection[str]) -> Snapshot:
         """What the reader gives; where it fails as a whole, what it gave last."""

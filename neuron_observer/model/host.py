@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from neuron_observer.model.jobs import Job, JobScan
 
@@ -71,7 +71,7 @@ class Layout(NamedTuple):
     """What the rows of a batch are; one object for as long as the files stay the same."""
 
     columns: dict[str, Column]
-    sources: tuple[str, ...]  # by row: path below /sys or /proc, `PATH#part` for a part
+    sources: Sequence[str]  # by row: path below /sys or /proc, `PATH#part` for a part
     rows: dict[tuple[str, Place], int]  # (metric, place) → row
 
 

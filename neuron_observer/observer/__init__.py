@@ -10,7 +10,7 @@ from neuron_observer.collectors.firmware import FirmwareCollector
 from neuron_observer.collectors.identity import Bearings, identify
 from neuron_observer.collectors.node import NodeCollector
 from neuron_observer.collectors.plan import Plan, reads_can_block
-from neuron_observer.collectors.sysfs import SysfsCollector, plan_devices
+from neuron_observer.collectors.sysfs import SysfsCollector, count_kept, plan_devices
 from neuron_observer.collectors.topology import Topology, read_topology
 from neuron_observer.derive import Deriver, falls, only_rose
 from neuron_observer.model import NODE, Event, Missing, Place, Run, Snapshot
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.clock import Clock
     from neuron_observer.collectors.kmsg import Cursor
+    from neuron_observer.collectors.sysfs import Plans
     from neuron_observer.model import Batch, Cell, Device
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.workers import Workers
@@ -73,11 +74,12 @@ class HostReader:
         )
         if not (options.thorough or self.topology.checked):  # its cores may differ
             self.topology = read_topology(host, all_devices=options.all_devices)
-        self.plans = plan_devices(host, self.topology, options.path_map, options.only)
+        plans = plan_devices(host, self.topology, options.path_map, options.only)
         # files of which the kernel tells when they change, by path below the root
-        self.pollable = self._find_pollable()
-        blocking = bool(self.plans) and reads_can_block(self.topology.version)
-        self._sysfs = SysfsCollector(host, clock, self.plans, keep=options.keep)
+        self.pollable = self._find_pollable(plans)
+        self.keepable = count_kept(plans)  # files of devices that a daemon keeps open
+        blocking = bool(plans) and reads_can_block(self.topology.version)
+        self._sysfs = SysfsCollector(host, clock, plans, keep=options.keep)
         self._node = NodeCollector(host, clock, self.topology, options.path_map, options.only)
         self._firmware = FirmwareCollector(
             host,
@@ -85,7 +87,7 @@ class HostReader:
             self._make_workers(host, clock, blocking),
             {
                 index: (device, lanes.get("firmware", Plan()))
-                for index, (device, lanes) in self.plans.items()
+                for index, (device, lanes) in plans.items()
             },
             deadline=options.firmware_deadline or (BLOCKING_DEADLINE if blocking else DEADLINE),
             period=options.firmware_period,
@@ -143,12 +145,12 @@ class HostReader:
     def _read_firmware(self) -> list[Batch]:
         return self._firmware.poll(wait=None if self.options.wait_for_firmware else 0.0)
 
-    def _find_pollable(self) -> tuple[str, ...]:
+    def _find_pollable(self, plans: Plans) -> tuple[str, ...]:
         if not isinstance(self.host, DirectoryFs):
             return ()
         return tuple(
             f"{device.path}/{path}"
-            for device, lanes in self.plans.values()
+            for device, lanes in plans.values()
             for path, targets in (lanes["fast"].targets.items() if "fast" in lanes else ())
             if any(target.spec.id == _NOTIFIES for target in targets)
         )

@@ -86,7 +86,11 @@ class Reads:
             one.data, one.opcode, one.descriptor = i, _READ_ONLY, descriptor
             one.buffer, one.size = where + start, limit
             self._pointers[i] = request + i * ctypes.sizeof(_Request)
+        # The arguments of nearly every call, made once.
+        self._submit_all = ctypes.c_long(count), ctypes.byref(self._pointers)
+        self._gather_all = *2 * (ctypes.c_long(count),), ctypes.byref(self._events), None
         self._order = _numbers(count)
+        self._results = b""  # the events of the last read
         self._sizes: list[int] = []
         self._form = struct.Struct("")
         self._data = b""
@@ -95,47 +99,64 @@ class Reads:
 
     def read(self) -> list[bytes]:
         """What each holds now, the same list as before if nothing is new; OSError if one fails."""
-        sizes = self._transfer()
-        data = self._buffer.raw
-        if data == self._data and sizes == self._sizes:
+        self._transfer()
+        results, data = bytes(self._events), self._buffer.raw
+        if data == self._data and results == self._results:
             return self._contents
-        if sizes != self._sizes:
-            parts = [f"{n}s{most - n}x" for n, most in zip(sizes, self._limits, strict=True)]
-            self._form = struct.Struct("".join(parts))
-        self._sizes, self._data = sizes, data
+        if results != self._results:
+            self._take_sizes()
+            self._results = results
+        self._data = data
         self._contents = list(self._form.unpack(data))
         return self._contents
 
-    def _transfer(self) -> list[int]:
-        """Read all into the buffer; the size of each."""
+    def _transfer(self) -> None:
+        """Read all into the buffer."""
         count, done = len(self._order), 0
         failure: OSError | None = None
         while done < count and failure is None:
-            pointers = ctypes.byref(self._pointers, done * ctypes.sizeof(ctypes.c_void_p))
             try:
-                done += self._call(
-                    self._calls.submit, self._context, ctypes.c_long(count - done), pointers
-                )
+                done += self._call(self._calls.submit, self._context, *self._to_submit(done))
             except OSError as error:
                 failure = error
         self._gather(done)
         if failure:
+            self._results = b""  # of some
             raise failure
-        found, sizes = self._words[0::_EVENT_WORDS].tolist(), self._words[2::_EVENT_WORDS].tolist()
-        if found != self._order:  # as they came
-            sizes = [size for _, size in sorted(zip(found, sizes, strict=True))]
-        if min(sizes) < 0:
-            number = -min(sizes)
-            raise OSError(number, os.strerror(number))
-        return sizes
 
     def _gather(self, count: int) -> None:
         """Take the results of so many reads."""
         got = 0
         while got < count:
-            events = ctypes.byref(self._events, got * _EVENT_WORDS * 8)
-            left = ctypes.c_long(count - got)
-            got += self._call(self._calls.getevents, self._context, left, left, events, None)
+            wanted = self._to_gather(got, count)
+            got += self._call(self._calls.getevents, self._context, *wanted)
+
+    def _to_submit(self, done: int) -> tuple[object, ...]:
+        """How many, and where their pointers begin."""
+        if not done:
+            return self._submit_all
+        pointers = ctypes.byref(self._pointers, done * ctypes.sizeof(ctypes.c_void_p))
+        return ctypes.c_long(len(self._order) - done), pointers
+
+    def _to_gather(self, got: int, count: int) -> tuple[object, ...]:
+        """How many at least and at most, and where to put them; without a limit of time."""
+        if not got and count == len(self._order):
+            return self._gather_all
+        left = ctypes.c_long(count - got)
+        return left, left, ctypes.byref(self._events, got * _EVENT_WORDS * 8), None
+
+    def _take_sizes(self) -> None:
+        """How much each gave, of the results that are there."""
+        found, sizes = self._words[0::_EVENT_WORDS].tolist(), self._words[2::_EVENT_WORDS].tolist()
+        if found != self._order:  # as they came
+            sizes = [size for _, size in sorted(zip(found, sizes, strict=True))]
+        if min(sizes) < 0:
+            number = -min(sizes)
+            self._results = b""
+            raise OSError(number, os.strerror(number))
+        if sizes != self._sizes:
+            parts = [f"{n}s{most - n}x" for n, most in zip(sizes, self._limits, strict=True)]
+            self._form, self._sizes = struct.Struct("".join(parts)), sizes
 
     def _call(self, number: int, *arguments: object) -> int:
         """A system call, again where a signal came between."""

@@ -39,9 +39,9 @@ class FileSet(Protocol):
         ...
 
 
-def open_read_only(path: str, folder: int | None = None) -> int:
+def open_read_only(path: str) -> int:
     """A descriptor that can only read, follows no link and never blocks in open."""
-    return os.open(path, _FLAGS, dir_fd=folder)
+    return os.open(path, _FLAGS)
 
 
 class FreshFiles:
@@ -59,23 +59,20 @@ class FreshFiles:
             folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
             return [error] * len(self._files)
+        contents: list[Content] = []
         try:
-            return [self._one(name, limit, folder) for name, limit in self._files]
+            for name, limit in self._files:
+                try:
+                    descriptor = os.open(name, _FLAGS, dir_fd=folder)
+                    try:
+                        contents.append(os.read(descriptor, limit))
+                    finally:
+                        os.close(descriptor)
+                except OSError as error:
+                    contents.append(error)
         finally:
             os.close(folder)
-
-    @staticmethod
-    def _one(name: str, limit: int, folder: int) -> Content:
-        try:
-            descriptor = open_read_only(name, folder)
-        except OSError as error:
-            return error
-        try:
-            return os.read(descriptor, limit)
-        except OSError as error:
-            return error
-        finally:
-            os.close(descriptor)
+        return contents
 
     def close(self) -> None:
         """Nothing is held."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FOLDER = "/etc/neuron-observer"
 RULES = f"{FOLDER}/rules.d"  # as the configuration has it by default
 _PREFIX = "NEURON_OBSERVER_"
-_NO_KEYS = (f"{_PREFIX}CONFIG", f"{_PREFIX}HOST_ROOT", f"{_PREFIX}HOOK")
+_NO_KEYS = (f"{_PREFIX}CONFIG", f"{_PREFIX}HOST_ROOT", f"{_PREFIX}HOOK", f"{_PREFIX}CONNECT_")
 
 
 def default_file() -> str:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from neuron_observer.errors import ConfigError
 
 PREFIX = "NEURON_OBSERVER_"
-# of the hook, of the option --config, of the option --host-root
-_OTHERS = ("HOOK", "HOOK_", "CONFIG", "HOST_ROOT")
+# of the hook, of the options --config, --host-root and --connect
+_OTHERS = ("HOOK", "HOOK_", "CONFIG", "HOST_ROOT", "CONNECT_USER", "CONNECT_PASSWORD")
 _OF_KUBERNETES = ("SERVICE_", "PORT_")
 
 

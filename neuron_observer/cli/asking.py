@@ -27,14 +27,12 @@ _OF_A_HOST = {  # parameter → option; each tells how a host is to be read
     "monitor": "--monitor",
     "kubelet": "--kubelet",
     "seconds": "--watch",
-    "kernel_log": "--kernel-log",
     "skip_expensive": "--skip-expensive",
 }
 _OF_A_SIMULATION = ("simulated_scenario", "simulated_instance", "simulated_driver")
-_SHORT = 2.0  # seconds that this machine's daemon may take before the host is looked at
 
 
-def named(*, patience: float | None = None) -> Client | None:
+def named() -> Client | None:
     """The daemon of `--connect`; None where there is none. `UsageError` if it is wrong."""
     context = click.get_current_context(silent=True)
     url, ca_file = _asked(context, "connect"), _asked(context, "ca_file")
@@ -48,10 +46,10 @@ def named(*, patience: float | None = None) -> Client | None:
             f"--connect and {other or '--direct'} exclude each other",
             remedy="What a daemon reads, and how, is said where it is started.",
         )
-    from neuron_observer.client import PATIENCE, Client  # noqa: PLC0415 - where it is asked
+    from neuron_observer.client import Client  # noqa: PLC0415 - where it is asked
     from neuron_observer.client.address import parse  # noqa: PLC0415 - the same
 
-    return Client(parse(url, ca_file), patience=patience or PATIENCE)
+    return Client(parse(url, ca_file))
 
 
 def here() -> Client | None:
@@ -67,8 +65,9 @@ def here() -> Client | None:
     if address is None:
         return None
     from neuron_observer.client import Client  # noqa: PLC0415 - where it is asked
+    from neuron_observer.client.cached import PATIENCE  # noqa: PLC0415 - the same
 
-    return Client(address, patience=_SHORT)
+    return Client(address, patience=PATIENCE)
 
 
 def _asked(context: click.Context | None, name: str) -> str | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Query: TypeAlias = Mapping[str, str | None]
 
-PATIENCE = 2.0  # seconds that this machine's daemon may take before the host is looked at
+PATIENCE = 1.0  # seconds that this machine's daemon may take before the host is looked at
 _FOR_PEOPLE = ("text", "status", "findings")
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.catalogue import METRICS
 from neuron_observer.model import Confidence, Missing, Place, State, Why
+from neuron_observer.rules import rule as r
 from neuron_observer.rules.lifecycle import Life, Tempo, due, step
 from neuron_observer.rules.outcome import FALSE, Outcome, Sight
 from neuron_observer.rules.places import reached

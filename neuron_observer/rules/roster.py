@@ -145,7 +145,7 @@ class Roster:
                 self._leave(instance)
                 self._drop(instance)
         elif before is not None:  # its serial number became known
-            self._rename(before, key)
+            self._rekey(before, key)
             for instance in here:
                 self._restore(instance)
 
@@ -182,8 +182,8 @@ class Roster:
             instance.life = instance.life._replace(state=State.RESOLVED)
             self.left.append(instance)
 
-    def _rename(self, before: str, key: str) -> None:
-        self._scene.rename(before, key)
+    def _rekey(self, before: str, key: str) -> None:
+        self._scene.rekey(before, key)
         self._resolved = {_named(mark, before, key): at for mark, at in self._resolved.items()}
         self._kept = {_named(mark, before, key): one for mark, one in self._kept.items()}
 

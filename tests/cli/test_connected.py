@@ -35,6 +35,12 @@ def test_documents_are_the_daemons(connected: Connected, verb: str) -> None:
     assert told == document
 
 
+def test_lines_of_the_kernel_log_on_request(connected: Connected) -> None:
+    """Then the document is whole."""
+    told = json.loads(connected("snapshot", "--format", "json", "--kernel-log").out)
+    assert told == faulty().get("/api/v1/snapshot")
+
+
 def test_snapshot_as_text(connected: Connected) -> None:
     """Verdict, findings and every reading; sources on request."""
     text = connected("snapshot").out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import sys
 from contextlib import suppress
@@ -124,6 +125,7 @@ def command(  # noqa: PLR0913 - one an option
         with listening(loaded.config.listen, local, inherited=inherited) as listeners:
             _run(loaded, sources, listeners, Call(host_root, extra, asked, notifier))
     _say("stopped")
+    gc.freeze()  # what is left goes with the process; to look through it first takes long
 
 
 class Call(NamedTuple):

@@ -13,6 +13,7 @@ BENCHMARKS = (
     "startup",
     "check",
     "scrape",
+    "floods",
     "jobs",
     "simulation",
     "top",
@@ -22,6 +23,8 @@ BENCHMARKS = (
     "noise",
     "exposure",
     "service",
+    "resilience",
+    "soak",
 )
 
 

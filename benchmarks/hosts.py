@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import signal
 import socket
 import subprocess
 from pathlib import Path
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _CLONE_NEWNS, _CLONE_NEWNET = 0x00020000, 0x40000000
 _MS_RDONLY, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x1, 0x1000, 0x4000, 0x40000
+_MNT_DETACH = 2
+_PR_SET_PDEATHSIG = 1
 _CORE = re.compile(r"/neuron_core(\d+)/")
 _FRAME = b"\xff" * 6 + b"\x02" * 6 + b"\x88\xb5" + bytes(50)  # broadcast, a protocol for trials
 # What one frame moves at the sending and at the receiving end.
@@ -50,6 +53,22 @@ def mount(kind: str, where: Path, *, read_only: bool = False) -> None:
     where.mkdir(parents=True, exist_ok=True)
     flags = _MS_RDONLY if read_only else 0
     _call("mount", kind.encode(), os.fsencode(where), kind.encode(), flags, None)
+
+
+def mount_fuse(where: Path, connection: int) -> None:
+    """Mount what is answered through a descriptor of /dev/fuse; read-only, seen by every user."""
+    options = f"fd={connection},rootmode=40000,user_id=0,group_id=0,allow_other"
+    _call("mount", b"sick", os.fsencode(where), b"fuse", _MS_RDONLY, options.encode())
+
+
+def unmount(where: Path) -> None:
+    """At once, whoever still uses it."""
+    _call("umount2", os.fsencode(where), _MNT_DETACH)
+
+
+def end_with_parent() -> None:
+    """Be killed when the process that started this one ends, however it does (prctl(2))."""
+    _call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def write_tree(listing: Path, root: Path, cores: int | None = None) -> None:

@@ -24,6 +24,7 @@ FLOORS = {
     "contract": 1,
     "jobs": 1,
     "readings": 1,
+    "log": 1,
     "sources": 2,
     "collectors": 3,
     "history": 3,

@@ -7,7 +7,7 @@ from neuron_observer.catalogue.derived import DERIVED_METRICS
 from neuron_observer.catalogue.device import DEVICE_METRICS
 from neuron_observer.catalogue.efa import EFA_METRICS, PORT_METRICS
 from neuron_observer.catalogue.health import FIRMWARE_METRICS, HEALTH_METRICS
-from neuron_observer.catalogue.host import DISK_METRICS, HOST_METRICS, OWN_METRICS, RELOAD_METRICS
+from neuron_observer.catalogue.host import DISK_METRICS, HOST_METRICS
 from neuron_observer.catalogue.monitor import (
     KERNEL_LOG_METRICS,
     LOGICAL_CORE_METRICS,
@@ -16,6 +16,7 @@ from neuron_observer.catalogue.monitor import (
     RUNTIME_METRICS,
 )
 from neuron_observer.catalogue.node import NODE_METRICS, PCI_METRICS
+from neuron_observer.catalogue.own import LOOP_METRICS, OWN_METRICS, RELOAD_METRICS
 from neuron_observer.catalogue.spec import Kind, MetricSpec, Source
 from neuron_observer.catalogue.thermal import SENSOR_METRICS
 
@@ -35,6 +36,7 @@ METRICS: dict[str, MetricSpec] = {
         *DISK_METRICS,
         *OWN_METRICS,
         *RELOAD_METRICS,
+        *LOOP_METRICS,
         *DERIVED_METRICS,
         *MONITOR_NODE_METRICS,
         *MONITOR_DEVICE_METRICS,

@@ -69,6 +69,8 @@ def show(*, named: str | None, effective: bool, form: str) -> None:
     loaded = read(sources_of(named or default_file()))
     _remark(loaded)
     found = list(writing.lines(loaded, effective=effective))
+    if not found:
+        click.echo("nothing is said: the defaults hold; --effective shows them", err=True)
     if form == "json":
         click.echo(writing.as_json(found))
     elif form == "yaml":
@@ -100,11 +102,15 @@ def validate(*, file: str | None, named: str | None) -> int:
     for problem in told:
         click.echo(f"neuron-observer: {problem}", err=True)
     if told or loaded is None:
-        click.echo(f"neuron-observer: {len(told)} wrong", err=True)
+        click.echo(f"neuron-observer: {_counted(len(told), 'error')}", err=True)
         return ExitCode.USAGE
     read_files = ", ".join(loaded.files) or "no file: the defaults hold"
-    click.echo(f"valid: {read_files}; {len(loaded.origins)} keys said{rules}")
+    click.echo(f"valid: {read_files}; {_counted(len(loaded.origins), 'key')} said{rules}")
     return ExitCode.OK
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _remark(loaded: Loaded) -> None:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 FOLDER = "/etc/neuron-observer"
 RULES = f"{FOLDER}/rules.d"  # as the configuration has it by default
 _PREFIX = "NEURON_OBSERVER_"
-_NO_KEYS = (f"{_PREFIX}CONFIG", f"{_PREFIX}HOST_ROOT", f"{_PREFIX}HOOK")
+# those that are asked for more often; config.environment knows all
+_NO_KEYS = tuple(f"{_PREFIX}{name}" for name in ("CONFIG", "CONNECT_", "HOST_ROOT", "HOOK"))
 
 
 def default_file() -> str:
@@ -85,10 +86,12 @@ def rule_paths(config: Config | None, extra: Sequence[str] = ()) -> list[str]:
         except OSError as error:
             if folder == RULES and isinstance(error, FileNotFoundError):
                 continue
+            missing = isinstance(error, FileNotFoundError)
+            how = "make it" if missing else "let this user read it"
             raise ConfigError(
                 f"cannot be read: {error.strerror}",
                 file=folder,
-                remedy="rules.directories names it: make it, or take it out there.",
+                remedy=f"rules.directories names it: {how}, or take it out there.",
             ) from error
         found.append(folder)
     return [*found, *extra]

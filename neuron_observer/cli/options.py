@@ -127,20 +127,6 @@ def host_options(function: Function) -> Function:
     return function
 
 
-def is_of_this_machine(host_root: str) -> bool:
-    """Whether a host is looked at that is there: no capture, no simulation."""
-    return simulation_asked() is None and os.path.isdir(host_root)  # noqa: PTH112 - as below
-
-
-def _with_chosen_file(function: Function) -> Function:
-    @wraps(function)
-    def configured(*, host_root: str, config_file: str | None, **others: Any) -> object:
-        chosen = chosen_file(config_file, of_this_machine=is_of_this_machine(host_root))
-        return function(host_root=host_root, config_file=chosen, **others)
-
-    return cast("Function", configured)
-
-
 def connect_options(function: Function) -> Function:
     """`--connect` and `--ca-file`: kept in the context, where `cli.asking` finds them."""
     for option in (
@@ -173,6 +159,20 @@ def direct_option(function: Function) -> Function:
         callback=_remember_flag,
         help="Read this host here and now, also where a daemon could answer.",
     )(function)
+
+
+def is_of_this_machine(host_root: str) -> bool:
+    """Whether a host is looked at that is there: no capture, no simulation."""
+    return simulation_asked() is None and os.path.isdir(host_root)  # noqa: PTH112 - as below
+
+
+def _with_chosen_file(function: Function) -> Function:
+    @wraps(function)
+    def configured(*, host_root: str, config_file: str | None, **others: Any) -> object:
+        chosen = chosen_file(config_file, of_this_machine=is_of_this_machine(host_root))
+        return function(host_root=host_root, config_file=chosen, **others)
+
+    return cast("Function", configured)
 
 
 def rules_option(function: Function) -> Function:

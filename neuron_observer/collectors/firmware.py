@@ -29,6 +29,8 @@ PERIOD = 10.0  # seconds
 LONGEST_BACK_OFF = 300.0  # seconds
 SLOW_READ = 0.1  # seconds; a healthy register takes microseconds
 BLOCKED_READ = 0.9  # seconds; a blocking driver retries for whole seconds before it prints 0
+AWAY, LAST_CHANCE = 1.0, 0.05  # seconds since the last poll; for answers that came meanwhile
+SLOW_ANSWER = 2.0  # seconds without an answer, after which it is told that one is waited for
 READ_SECONDS = METRICS["device.firmware.read_seconds"]
 ANSWERING = METRICS["device.firmware.answering"]
 _PENDING = Missing(Why.NOT_YET, "not read yet")
@@ -43,6 +45,11 @@ class _State:
         self.asked_at = 0.0  # monotonic, of the read that is owed
         self.due_at = 0.0  # monotonic
         self.owed = False  # no answer yet, as far as we have looked
+        self.told = False  # that an answer is waited for
+
+    def slow(self, now: float) -> bool:
+        """Whether it must be told now that an answer takes long."""
+        return self.owed and not self.told and now - self.asked_at >= SLOW_ANSWER
 
 
 class FirmwareCollector:
@@ -69,6 +76,7 @@ class FirmwareCollector:
         self._requests: dict[int, Request] = {}
         self._states: dict[int, _State] = {}
         self._reset_files: dict[int, str] = {}
+        self._looked_at = clock.monotonic()
         self.reading = False  # whether a register was read during the last poll
         for index, (device, plan) in plans.items():
             found = device.tree.found.get((None, "reset"), [])
@@ -96,6 +104,7 @@ class FirmwareCollector:
         self.reading = any(state.owed for state in self._states.values())
         batches = self._gathered(0.0)
         now = self._clock.monotonic()
+        away = now - self._looked_at
         for index, state in self._states.items():
             if state.due_at > now:
                 continue
@@ -104,17 +113,32 @@ class FirmwareCollector:
                 batches.append(self._batches[index].missing(_IN_RESET, now))
             elif self._workers.submit(index, self._requests[index]):
                 state.owed, state.asked_at, state.due_at = True, now, now + self._deadline
+                state.told = False
                 self.reading = True
         batches += self._gathered(self._deadline if wait is None else wait, since=now)
         now = self._clock.monotonic()
         late = [i for i, state in self._states.items() if state.owed and state.due_at <= now]
-        return batches + [self._batch(index, None) for index in late]
+        if late and away > AWAY:  # we were stopped, and perhaps not they but we are late
+            batches += self._taken(self._workers.gather(late, LAST_CHANCE))
+        batches += [self._batch(index, None) for index in late if self._states[index].owed]
+        self._looked_at = self._clock.monotonic()
+        return batches + [self._waiting(i) for i, state in self._states.items() if state.slow(now)]
+
+    def _waiting(self, index: int) -> Batch:
+        """A read takes long already, though its deadline is not over."""
+        state, now = self._states[index], self._clock.monotonic()
+        state.told = True
+        waited = now - state.asked_at
+        reason = Missing(Why.STALE, f"the read takes long: {waited:.1f} s so far")
+        return self._marked(self._batches[index].missing(reason, now), waited, answering=False)
 
     def _gathered(self, seconds: float, *, since: float = 0.0) -> list[Batch]:
         """Batches of the reads asked for at `since` or later that come back within `seconds`."""
         states = self._states.items()
         owed = [index for index, state in states if state.owed and state.asked_at >= since]
-        answers = self._workers.gather(owed, seconds) if owed else {}
+        return self._taken(self._workers.gather(owed, seconds)) if owed else []
+
+    def _taken(self, answers: Mapping[int, Answer]) -> list[Batch]:
         return [self._batch(index, answer) for index, answer in answers.items()]
 
     def _in_reset(self, index: int) -> bool:
@@ -141,6 +165,7 @@ class FirmwareCollector:
         state.owed = answer is None
         now = self._clock.monotonic()
         if answer is None:
+            state.told = True
             waited = now - state.asked_at
             result = batch.missing(Missing(Why.STALE, f"no answer for {waited:.1f} s"), now)
             return self._judged(index, result, waited, answering=False)
@@ -164,8 +189,12 @@ class FirmwareCollector:
         state.failures = 0 if answering else state.failures + 1
         pause = min(PERIOD * 2**state.failures, LONGEST_BACK_OFF) if state.failures else self.period
         state.due_at = self._clock.monotonic() + pause
+        return self._marked(batch, seconds, answering=answering)
+
+    def _marked(self, batch: Batch, seconds: float, *, answering: bool) -> Batch:
+        """With what is said of the read itself."""
         cells = batch.cells.copy()
-        place = Place(index)
+        place = Place(batch.device)
         cells[batch.layout.rows[READ_SECONDS.id, place]] = round(seconds, 6)
         cells[batch.layout.rows[ANSWERING.id, place]] = int(answering)
         return batch._replace(cells=cells)

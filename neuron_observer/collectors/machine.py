@@ -41,7 +41,7 @@ class MachineReader:
         self.host = HostCollector(host, clock, keep=keep)
         self.thermal = ThermalCollector(host, clock, topology)
         live = isinstance(host, (DirectoryFs, LoggingHost))  # a recording is of another program
-        self._own = OwnCollector(clock, reload) if live else None
+        self._own = OwnCollector(clock, reload=reload) if live else None
         self._background: Background[list[Batch]] | None = (
             Background("efa") if isinstance(host, DirectoryFs) else None
         )

@@ -5,10 +5,11 @@ psutil asks about our own process, so the figures are true whatever root the hos
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuron_observer.catalogue.host import OWN_METRICS, RELOAD_METRICS
+from neuron_observer.catalogue.own import OWN_METRICS, RELOAD_METRICS
 from neuron_observer.collectors.batching import BatchName
 from neuron_observer.collectors.figures import FigureBatch
 from neuron_observer.model import Missing, Why
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 # Its size is the number of open files since Linux 6.2, and 0 before; listing thousands takes 4 ms.
 _DESCRIPTORS = Path("/proc/self/fd")
+_NO_GROUP = Missing(Why.UNSUPPORTED, "in no control group of version 2 that is not the root")
 
 
 class LastReload:
@@ -51,10 +53,14 @@ class OwnCollector:
     name = "own"
     kept = 0
 
-    def __init__(self, clock: Clock, reload: LastReload | None = None) -> None:
+    def __init__(
+        self, clock: Clock, root: Path = Path("/"), reload: LastReload | None = None
+    ) -> None:
+        """`root` is where our own control group stands, not the host that is read."""
         import psutil  # noqa: PLC0415 - half of what a one-shot command needs to start
 
         self._clock = clock
+        self._root = root
         self._process = psutil.Process()
         self._error: type[Exception] = psutil.Error
         self._batch = FigureBatch(BatchName(self.name, "slow"), OWN_METRICS, self._ask)
@@ -86,6 +92,45 @@ class OwnCollector:
                     self._process.memory_info().rss,
                     _DESCRIPTORS.stat().st_size or self._process.num_fds(),
                     self._process.num_threads(),
+                    self._process.create_time(),
+                    kernel_memory(self._root),
                 ]
         except (self._error, OSError) as error:
             return [Missing(Why.FAILED, str(error))] * len(OWN_METRICS)
+
+
+def kernel_memory(root: Path) -> Cell:
+    """Bytes of kernel memory that our control group is charged with, if it is ours alone.
+
+    A kept sysfs descriptor is charged there and stands nowhere else. Source: the kernel's
+    documentation of cgroup-v2, `memory.stat` (`kernel`, since Linux 5.18; `slab` before).
+    """
+    try:
+        lines = (root / "proc/self/cgroup").read_text("utf-8").splitlines()
+        group = next((line[3:] for line in lines if line.startswith("0::")), None)
+        if group is None:
+            return _NO_GROUP
+        folder = root / "sys/fs/cgroup" / group.strip("/")
+        stat = dict(
+            line.split(" ", 1) for line in (folder / "memory.stat").read_text().splitlines()
+        )
+        members = {int(pid) for pid in (folder / "cgroup.procs").read_text("utf-8").split()}
+        if not (folder / "memory.current").exists():  # only the root has none
+            return _NO_GROUP
+    except (OSError, ValueError):
+        return _NO_GROUP
+    others = members - {os.getpid()} - set(_children())
+    if others:
+        reason = f"{len(others)} other processes share our control group"
+        return Missing(Why.UNSUPPORTED, reason)
+    charged = stat.get("kernel") or stat.get("slab") or ""
+    return int(charged) if charged.isdecimal() else _NO_GROUP
+
+
+def _children() -> list[int]:
+    """Pids of the processes that we started."""
+    try:
+        listed = Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii")
+    except OSError:
+        return []
+    return [int(pid) for pid in listed.split()]

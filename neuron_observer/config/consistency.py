@@ -30,7 +30,8 @@ _ORDERED = (
 def contradictions(config: Config, origins: Mapping[Path, Origin]) -> Iterator[ConfigError]:
     """What cannot be meant, each with the places of both values."""
     for less, more, remedy in _ORDERED:
-        if value_at(config, less) > value_at(config, more):
+        limit = value_at(config, more)
+        if limit and value_at(config, less) > limit:  # 0: none
             known = keys()
             told = [f"{key_at(known, p).name} ({_shown(config, p)})" for p in (less, more)]
             yield _between(origins, less, more, f"{told[0]} is more than {told[1]}", remedy)

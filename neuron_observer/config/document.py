@@ -103,7 +103,8 @@ class Reader:
 
     def __init__(self, struct: type[Struct], problems: list[ConfigError]) -> None:
         self._keys = keys(struct)
-        self._groups = groups(struct)
+        maps = {path for path, key in self._keys.items() if key.form == "map"}
+        self._above = maps | {(name,) for name in groups(struct)}  # what holds keys
         self.problems = problems
 
     def read(self, text: str, file: str) -> dict[Path, Said]:
@@ -120,17 +121,12 @@ class Reader:
             path = (*above, key.value)
             if not self._known(key, above, file):
                 continue
-            if path in self._groups_or_maps:
+            if path in self._above:
                 yield from self._walk(value, path, file)
             else:
                 said = self._said(value, path, file)
                 if said is not None:
                     yield path, said
-
-    @property
-    def _groups_or_maps(self) -> set[Path]:
-        maps = {path for path, key in self._keys.items() if key.form == "map"}
-        return maps | {(name,) for name in self._groups}
 
     def _items(
         self, node: yaml.Node | None, above: Path, file: str
@@ -166,7 +162,7 @@ class Reader:
                 return True
             self._note(key, file, *unknown("metric", key.value, mappable(), ()))
             return False
-        if path in self._keys or path in self._groups_or_maps:
+        if path in self._keys or path in self._above:
             return True
         if _tag(key) == "merge":
             self._note(key, file, "merge keys are refused", "Write the keys out where they stand.")

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from neuron_observer.errors import ConfigError
 
 PREFIX = "NEURON_OBSERVER_"
-# of the hook, of the option --config, of the option --host-root
-_OTHERS = ("HOOK", "HOOK_", "CONFIG", "HOST_ROOT")
-_OF_KUBERNETES = ("SERVICE_", "PORT_")
+_OTHERS = ("HOOK", "CONFIG", "HOST_ROOT")  # of the hook, of options
+# of the hook, of `--connect`; of Kubernetes
+_OF_OTHERS = ("HOOK_", "CONNECT_", "SERVICE_", "PORT_")
 
 
 def variable(key: Key) -> str:
@@ -37,8 +37,7 @@ def is_key(name: str) -> bool:
     if not name.startswith(PREFIX):
         return False
     rest = name.removeprefix(PREFIX)
-    ours = rest in _OTHERS or rest.startswith("HOOK_")
-    return not (ours or rest == "PORT" or rest.startswith(_OF_KUBERNETES))
+    return not (rest in (*_OTHERS, "PORT") or rest.startswith(_OF_OTHERS))
 
 
 def read_environment(

@@ -89,12 +89,16 @@ def _fragments(folder: Path, remarks: list[str]) -> list[str]:
 
 def _read(path: str, *, named: bool) -> Text:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe may hang
-    with os.fdopen(descriptor, "rb") as stream:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) and path != os.devnull:
             raise ConfigError(_NO_FILE.get(stat.S_IFMT(status.st_mode), _ODD), file=path)
         _believe(path, status, named=named)
-        raw = stream.read(MOST_BYTES + 1)
+        raw = b""
+        while len(raw) <= MOST_BYTES and (more := os.read(descriptor, MOST_BYTES)):
+            raw += more
+    finally:
+        os.close(descriptor)
     return Text(path, text_of(raw, path), public=bool(status.st_mode & stat.S_IROTH))
 
 

@@ -64,21 +64,22 @@ def examine(sources: Sources) -> Examined:
     if sources.file is not None:
         texts, wrong_files, remarks = find(sources.file, required=sources.required)
         problems += wrong_files
-    reader = Reader(Config, problems)
-    said: dict[Path, Said] = {}
-    for text in texts:
-        layer = reader.read(text.text, text.file)
-        problems += shown_secrets(layer, text, keys(Config))
-        said |= layer
-    said |= read_environment(sources.environment, Config, problems)
-    said |= _flags(sources.flags)
-    values = _values(said, keys(Config), problems)
+    reader, known = Reader(Config, problems), keys(Config)
+    layers = [reader.read(text.text, text.file) for text in texts]
+    for text, layer in zip(texts, layers, strict=True):
+        problems += shown_secrets(layer, text, known)
+    layers.append(read_environment(sources.environment, Config, problems))
+    layers.append(_flags(sources.flags))
+    values: dict[Path, Any] = {}
+    origins: dict[Path, Origin] = {}
+    for layer in layers:  # what is wrong is told, also where a later layer says something right
+        values |= _values(layer, known, problems)
+        origins |= {path: one.origin for path, one in layer.items()}
     if problems:
         order = {text.file: number for number, text in enumerate(texts)}
         problems.sort(key=lambda one: (order.get(one.file, len(order)), one.line or 0))
         return Examined(None, tuple(problems))
     config: Config = msgspec.convert(_nested(values), Config)
-    origins = {path: one.origin for path, one in said.items()}
     problems += contradictions(config, origins)
     if problems:
         return Examined(None, tuple(problems))

@@ -177,8 +177,10 @@ class Profile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Budget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the daemon may cost; over it the lanes get longer, and it says so."""
 
-    cpu: Annotated[float, key_meta("share", "Of one processor.", ge=0.001, le=1.0)] = 0.05
-    memory: Annotated[int, _size("Resident memory.", 30 * _MB, 10 * _GB)] = 60 * _MB
+    cpu: Annotated[float, key_meta("share", "Of one processor; 0%: no limit.", ge=0.0, le=1.0)] = (
+        0.05
+    )
+    memory: Annotated[int, _size("Resident memory; 0B: no limit.", 0, 10 * _GB)] = 60 * _MB
 
 
 class Monitor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -159,7 +159,8 @@ Quantities carry their unit: durations `500ms`, `10s`, `5m`, `1h`, `30d`; sizes 
 `1GB` (10³) or `16KiB`, `8MiB`, `1GiB` (2¹⁰); shares `5%`. A variable is called `NEURON_OBSERVER_`
 and the key, with `__` for the dot; a list is written with commas, an empty variable says the empty
 list or text. The variables that Kubernetes makes of a service called neuron-observer
-(`NEURON_OBSERVER_SERVICE_…`, `NEURON_OBSERVER_PORT…`) are no keys.
+(`NEURON_OBSERVER_SERVICE_…`, `NEURON_OBSERVER_PORT…`), `NEURON_OBSERVER_CONNECT_…` of
+`--connect` and `NEURON_OBSERVER_HOOK…` of the hook are no keys.
 
 On SIGHUP the daemon reads it all anew, the rules too. If anything is wrong, all stays as it was,
 the log says why and `neuron_observer_config_last_reload_successful` is 0. Findings that stand go on

@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from neuron_observer.daemon.answers import Answers
 from neuron_observer.daemon.notify import Notifier
+from neuron_observer.daemon.reporting import FrameLog
+from neuron_observer.daemon.standing import PERIOD
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.page import Page
-from neuron_observer.exporters.scrape import compat_handler, metrics_handler
+from neuron_observer.exporters.scrape import COMPAT, compat_handler, metrics_handler
+from neuron_observer.log import silent
 
 if TYPE_CHECKING:
     import socket
@@ -25,10 +28,12 @@ if TYPE_CHECKING:
 
     from neuron_observer.catalogue.spec import Detail
     from neuron_observer.clock import Clock
+    from neuron_observer.collectors.topology import Topology
     from neuron_observer.exporters.message import Handler
     from neuron_observer.exporters.routes import Route
     from neuron_observer.exporters.web import Web
     from neuron_observer.feed import Feed
+    from neuron_observer.log import Log
     from neuron_observer.model import Frame
 
 # Seconds that a thread may keep the interpreter while another waits: at Python's 5 ms a scrape that
@@ -78,25 +83,29 @@ class Daemon:
         limits: Limits | None = None,
         notifier: Notifier | None = None,
         web: Web | None = None,
-        say: Callable[[str], None] = lambda _: None,
-        answers: Answers | None = None,
+        period: Callable[[], float] = lambda: PERIOD,
+        topology: Callable[[], Topology | None] = lambda: None,
+        log: Log | None = None,
     ) -> None:
+        """`period`: seconds of the normal lane now; `topology`: what stands in the machine."""
         self.loop = loop
         self.clock = clock
         self.page = Page(loop.feed, clock, detail=detail, job_labels=job_labels)
-        answers = answers or Answers(loop.feed, clock)
+        answers = Answers(loop.feed, clock, period=period, topology=topology)
         loop.subscribe(self.page.note)
         loop.subscribe(answers.note)
         self._notifier = notifier or Notifier(clock, None)
         loop.subscribe(self._notifier.note)
+        self._log = log or silent(clock)
+        loop.subscribe(FrameLog(self._log).note)
         self._ended: SimpleQueue[str] = SimpleQueue()  # a signal handler may put to it
         self._thread = Thread(target=self._loop, name="loop", daemon=True)
         routes: dict[str, Handler | Route] = {
             "/metrics": metrics_handler(self.page),
-            "/metrics/compat/*": compat_handler({}),
+            f"{COMPAT}*": compat_handler({}),
             **answers.routes(),
         }
-        self._server = Server(listeners, routes, limits=limits, web=web, report=say)
+        self._server = Server(listeners, routes, limits=limits, web=web, report=self._report)
 
     def run(self) -> None:
         """Serve until `stop`; `HostError` if the loop ends by itself: then a restart is due."""
@@ -120,6 +129,9 @@ class Daemon:
     def stop(self) -> None:
         """End `run`; from any thread or signal handler."""
         self._ended.put("")
+
+    def _report(self, text: str) -> None:
+        self._log.error("request_failed", text, about=text)
 
     def _end(self) -> str:
         while True:

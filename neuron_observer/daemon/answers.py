@@ -100,7 +100,8 @@ class Answers:
         last = self._standing.last()
         try:
             values = queries.read(request.query, STREAM_PARAMETERS)
-            return self.streams.open(values, request.headers.get("last-event-id", ""))
+            last_id = request.headers.get("last-event-id", "")
+            return self.streams.open(values, last_id, local=request.peer is not None)
         except queries.WrongQuery as wrong:
             return of_query(wrong).response(last)
         except Full:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.config.keys import keys, value_at
 from neuron_observer.config.write import written
+from neuron_observer.daemon.budget import Budget
 from neuron_observer.errors import ObserverError
 from neuron_observer.rules.rule import same
 
@@ -25,10 +26,15 @@ if TYPE_CHECKING:
     from neuron_observer.collectors.own import LastReload
     from neuron_observer.config import Config, Loaded
     from neuron_observer.config.keys import Key
+    from neuron_observer.daemon.pace import Pace
     from neuron_observer.exporters.page import Page
+    from neuron_observer.log import Log
     from neuron_observer.loop import Loop
     from neuron_observer.model import Frame
     from neuron_observer.rules.rule import Rule
+
+
+_REFUSED = "reload_refused"
 
 
 class Running(NamedTuple):
@@ -47,7 +53,7 @@ class Reloader:
         read: Callable[[], Running],
         put_in_force: Sequence[Callable[[Running], None]],
         last: LastReload,
-        say: Callable[[str], None],
+        log: Log,
         around: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         """`put_in_force` is called in the loop's thread, with what is to hold from then on.
@@ -59,15 +65,20 @@ class Reloader:
         self._read = read
         self._put_in_force = put_in_force
         self._last = last
-        self._say = say
+        self._log = log
         self._around = around
         self._next: Running | None = None  # to be put in force
+        self._ended = False
 
     @contextmanager
     def answering(self, asked: SimpleQueue[None]) -> Iterator[None]:
         """Reload for whoever puts to the queue; one reload answers all that came before it."""
         Thread(target=self._answer, args=(asked,), name="reload", daemon=True).start()
-        yield
+        try:
+            yield
+        finally:
+            self._ended = True
+            asked.put(None)
 
     def _answer(self, asked: SimpleQueue[None]) -> None:
         while True:
@@ -75,6 +86,8 @@ class Reloader:
             with suppress(Empty):
                 while True:
                     asked.get_nowait()
+            if self._ended:
+                return
             with self._around():
                 self.reload()
 
@@ -90,20 +103,31 @@ class Reloader:
         else:
             self._last.succeeded()
             for remark in found.loaded.remarks:
-                self._say(remark)
-            self._say(f"configuration reloaded: {self._told(found)}")
+                self._log.warning("configuration", remark, about=remark)
+            self._log.over(_REFUSED)
+            self._log.info("reloaded", f"configuration reloaded: {self._told(found)}")
             self.running = self._next = found
 
     def _refused(self, why: str) -> None:
         self._last.failed()
-        self._say(f"reload refused, all stays as it was: {why}")
+        self._log.over(_REFUSED)  # who asks again wants to hear it again
+        self._log.error(_REFUSED, f"reload refused, all stays as it was: {why}")
 
     def note(self, _frame: Frame) -> None:
         """Between two frames: put in force what was read."""
         found, self._next = self._next, None
         if found is not None:
             for change in self._put_in_force:
-                change(found)
+                self._fenced(change, found)
+
+    def _fenced(self, change: Callable[[Running], None], found: Running) -> None:
+        try:
+            change(found)
+        except Exception as error:  # noqa: BLE001 - the others are put in force all the same
+            self._last.failed()
+            self._log.over(_REFUSED)
+            text = f"not all of it is in force: {type(error).__name__}: {error}"
+            self._log.error(_REFUSED, text)
 
     def _told(self, found: Running) -> str:
         before, now = self.running, found
@@ -150,10 +174,22 @@ def lanes(config: Config) -> dict[str, float]:
     }
 
 
-def put_in_force(loop: Loop, judge: Judge, page: Page, running: Running) -> None:
+def budget(config: Config) -> Budget:
+    """What the observer may cost."""
+    return Budget(config.budget.cpu, config.budget.memory)
+
+
+def log_by(log: Log, running: Running) -> None:
+    """What is said from now on, and how."""
+    chosen = running.loaded.config.log
+    log.follow(chosen.format, chosen.level)
+
+
+def put_in_force(loop: Loop, judge: Judge, page: Page, pace: Pace, running: Running) -> None:
     """What the loop, its judge and the page go by from now on."""
     config = running.loaded.config
     judge.renew(running.rules, trust_untested_driver=config.trust_untested_driver)
     page.show(config.export.detail, job_labels=config.export.job_labels)
-    if loop.schedule.change(lanes(config)):
+    if loop.schedule.configured["firmware"] != config.lanes.firmware:
         loop.reader.pace_firmware(config.lanes.firmware)
+    pace.configure(lanes(config), quiet=config.profile.quiet, budget=budget(config))

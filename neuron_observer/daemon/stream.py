@@ -35,11 +35,12 @@ MOST_CLIENTS = 64
 class _Client:
     """One listener: where it is in the log, and what it wants."""
 
-    def __init__(self, send: Send, asked: Asked, position: str) -> None:
+    def __init__(self, send: Send, asked: Asked, position: str, *, local: bool) -> None:
         self.send = send
         self.kinds = frozenset(asked["type"] or KINDS)
         self.devices: tuple[int, ...] | None = asked["device"]
         self.frames = bool(asked["frames"])
+        self.local = local
         self.position = position  # id of the last entry that was looked at
         self.lock = Lock()
 
@@ -63,13 +64,17 @@ class Streams:
         self._beating = False
         standing.changes.subscribe(self._spread)
 
-    def open(self, asked: Asked, last_event_id: str) -> Stream:
-        """A stream that begins now, or after what a client had last."""
-        if len(self.clients) >= MOST_CLIENTS:
+    def open(self, asked: Asked, last_event_id: str, *, local: bool = False) -> Stream:
+        """A stream that begins now, or after what a client had last.
+
+        `local`: by the unix socket, whose clients have room of their own. `Full` where none is.
+        """
+        if sum(client.local is local for client in self.clients) >= MOST_CLIENTS:
             raise Full
 
         def begin(send: Send) -> Callable[[], None]:
-            client = _Client(send, asked, last_event_id or self._standing.changes.held().last_id)
+            position = last_event_id or self._standing.changes.held().last_id
+            client = _Client(send, asked, position, local=local)
             send(b"retry: 2000\n" + self._comment())
             self._catch_up(client)
             with self._changed:

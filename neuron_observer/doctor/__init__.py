@@ -10,9 +10,10 @@ from neuron_observer.collectors.discovery import moved
 from neuron_observer.collectors.identity import missing_indexes
 from neuron_observer.collectors.plan import version_text
 from neuron_observer.doctor.surroundings import Note, surroundings
-from neuron_observer.model import Missing, Why
+from neuron_observer.model import NODE, Missing, Value, Why
 from neuron_observer.parsers.sysfs import ALL_ONES
-from neuron_observer.readings import columns
+from neuron_observer.readings import columns, reading
+from neuron_observer.text import cell_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +63,7 @@ def examine(reader: HostReader, snapshot: Snapshot) -> Report:
         *_failed(gaps),
         *_runs(snapshot),
         *surroundings(reader),
+        *_own(snapshot),
     )
     return Report(notes, gaps)
 
@@ -184,6 +186,30 @@ def _runs(snapshot: Snapshot) -> Iterator[Note]:
     for run in snapshot.runs:
         if not run.ok:
             yield Note("collectors", True, f"{run.collector}: {run.error}", "This is our bug")
+
+
+def _own(snapshot: Snapshot) -> Iterator[Note]:
+    """What this look itself cost, and what of it took longest."""
+    runs = sorted(snapshot.runs, key=lambda run: -run.seconds)
+    well = sum(run.ok for run in runs)
+    slowest = ", ".join(f"{run.collector} {run.seconds * 1e3:.0f} ms" for run in runs[:3])
+    yield Note("observer", False, f"{well} of {len(runs)} collectors succeeded; longest: {slowest}")
+    found = {
+        name: reading(snapshot.batches, f"observer.{name}", NODE)
+        for name in ("cpu_user", "cpu_system", "resident_memory", "kernel_memory")
+    }
+    cost = {name: one.value for name, one in found.items() if isinstance(one, Value)}
+    if not cost:  # a recording is of another program
+        return
+    told = [
+        f"{name.replace('_', ' ')} {cell_text(value, unit)}"
+        for name, value in cost.items()
+        for unit in (METRICS[f"observer.{name}"].unit,)
+    ]
+    missing = found["kernel_memory"]
+    if isinstance(missing, Missing):
+        told.append(f"kernel memory unknown: {missing.detail}")
+    yield Note("observer", False, "; ".join(told))
 
 
 def _gaps(snapshot: Snapshot) -> Iterator[Gap]:

@@ -16,8 +16,8 @@ from neuron_observer.exporters.judged import (
     count_missing,
     jobs_told,
     judged,
-    tail,
 )
+from neuron_observer.exporters.own import tail
 from neuron_observer.exporters.series import blocks, samples, shown
 from neuron_observer.model import Why
 

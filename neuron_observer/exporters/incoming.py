@@ -61,11 +61,13 @@ class Incoming:
         while self._buffer.startswith(_NEWLINE):  # RFC 9112 §2.2: left over by some clients
             del self._buffer[:2]
         end = self._buffer.find(END, self._searched)
-        if (end if end >= 0 else len(self._buffer)) > self._head_bytes:
+        there = end if end >= 0 else len(self._buffer)
+        size = end if end >= 0 else there - len(END) + 1  # of the head, at least
+        self._refuse_bare_line_feeds(min(there, self._head_bytes))
+        if size > self._head_bytes:
             raise Refused(431, f"a request may have {self._head_bytes} bytes")
         if end < 0:
-            self._refuse_bare_line_feeds()
-            self._searched = max(len(self._buffer) - len(END) + 1, 0)
+            self._searched = max(size, 0)
             return None
         head = parse(bytes(self._buffer[:end]))
         self._size = length(head)
@@ -75,10 +77,10 @@ class Incoming:
         self._searched = 0
         return head
 
-    def _refuse_bare_line_feeds(self) -> None:
+    def _refuse_bare_line_feeds(self, size: int) -> None:
         """At once: its sender believes that the request is complete."""
-        found = self._buffer.find(b"\n", self._searched)
+        found = self._buffer.find(b"\n", self._searched, size)
         while found >= 0:
             if self._buffer[max(found - 1, 0) : found] != b"\r":
                 raise Refused(400, "lines end in CR LF")
-            found = self._buffer.find(b"\n", found + 1)
+            found = self._buffer.find(b"\n", found + 1, size)

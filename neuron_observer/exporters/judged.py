@@ -1,12 +1,12 @@
-"""Families that are no readings: the verdict, the findings, and how the observer itself does."""
+"""Families that are no readings: the verdict, the findings; with them how the observer does."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from neuron_observer import __version__
 from neuron_observer.catalogue.families import Family, FamilyType
+from neuron_observer.exporters import own
 from neuron_observer.exporters.series import Sample, stateset
 from neuron_observer.jobs.labels import MOST, NAMES, job_labels
 from neuron_observer.model import Health, Missing, State, Verdict, Why
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from neuron_observer.exporters.series import Labels
-    from neuron_observer.model import Cell, Entity, Finding, Frame, PartHealth, Run
+    from neuron_observer.model import Cell, Entity, Finding, Frame, PartHealth
 
 _GAUGE, _STATES = FamilyType.GAUGE, FamilyType.STATESET
 _VERDICTS = tuple(verdict.value for verdict in Verdict)
@@ -44,24 +44,6 @@ JOBS_OVER = Family(
     _GAUGE,
     f"Devices of jobs beyond the {MOST} that are told",
 )
-INFO = Family("neuron_observer", FamilyType.INFO, "This program")
-MISSING = Family("neuron_observer_missing_readings", _GAUGE, "Readings without a value, by reason")
-SUCCESS = Family("neuron_observer_collector_success", _GAUGE, "Whether its last run succeeded")
-DURATION = Family(
-    "neuron_observer_collector_duration_seconds", _GAUGE, "How long its last run took", "seconds"
-)
-LAST_SUCCESS = Family(
-    "neuron_observer_collector_last_success_timestamp_seconds",
-    _GAUGE,
-    "When a run last succeeded, seconds since 1970",
-    "seconds",
-)
-# These two stand at the end of a page: one changes with every scrape, the other counts the rest.
-FRAME_AGE = Family(
-    "neuron_observer_frame_age_seconds", _GAUGE, "Age of what this page shows", "seconds"
-)
-SERIES = Family("neuron_observer_series", _GAUGE, "Series on this page")
-
 _FINDING_LABELS = (
     *("finding", "severity", "confidence", "state", "action", "entity"),
     *("neuron_device", "neuron_core", "port", "neuron_job", "neuron_rank"),
@@ -77,36 +59,25 @@ LABELS = {
     SHADOW.name: _FINDING_LABELS,
     FOUND.name: ("finding", "severity"),
     JOB.name: ("neuron_device", *NAMES),
-    INFO.name: ("version",),
-    MISSING.name: ("reason",),
-    SUCCESS.name: ("collector",),
-    DURATION.name: ("collector",),
-    LAST_SUCCESS.name: ("collector",),
+    **own.LABELS,
 }
 
 JUDGED = (
     *(HEALTH, DEVICE_HEALTH, *PART_HEALTH.values(), DECIDED, REQUIRED, FINDING, SHADOW, FOUND),
-    *(JOB, JOBS_OVER, INFO, MISSING, SUCCESS, DURATION, LAST_SUCCESS),
+    *(JOB, JOBS_OVER, *own.FAMILIES),
 )
-TAIL = (FRAME_AGE, SERIES)
+TAIL = own.TAIL
 
 STALE_AFTER = 15.0  # seconds; a frame older than this shows no readings
 _ACTIVE = {State.FIRING, State.ACKNOWLEDGED, State.RECOVERING}
 TOO_OLD = Health(Verdict.UNKNOWN, "the last frame is too old")
 
 
-class Ran(NamedTuple):
-    """The last run of a collector, and when one last succeeded."""
-
-    run: Run
-    succeeded: float | None  # wall clock
-
-
 def judged(
     frame: Frame | None, missing: Mapping[Why, int], memory: Memory, *, too_old: bool
 ) -> dict[str, list[Sample]]:
     """Samples by the name of their family in JUDGED; all readings of a frame too old are stale."""
-    told = {INFO.name: [Sample((("version", __version__),), 1)]}
+    told = {own.INFO.name: [own.info()]}
     if frame is None:
         return told
     health, findings = frame.health, frame.findings
@@ -130,8 +101,8 @@ def judged(
             Sample((("finding", id_), ("severity", severity)), count)
             for (id_, severity), count in sorted(memory.found.items())
         ],
-        MISSING.name: [Sample((("reason", why.value),), missing.get(why, 0)) for why in Why],
-        **_collectors(memory.ran),
+        own.MISSING.name: [Sample((("reason", why.value),), missing.get(why, 0)) for why in Why],
+        **own.collectors(memory.ran),
     }
 
 
@@ -145,14 +116,6 @@ def jobs_told(frame: Frame) -> dict[str, list[Sample]]:
         JOB.name: [Sample(tuple(sorted(labels)), 1) for labels in told],
         JOBS_OVER.name: [Sample((), over)],
     }
-
-
-def tail(age: float | None, series: int) -> list[tuple[Family, Sample]]:
-    """The end of a page whose other series are so many."""
-    if age is None:
-        return [(SERIES, Sample((), series + 1))]
-    seconds = round(max(age, 0.0), 3)
-    return [(FRAME_AGE, Sample((), seconds)), (SERIES, Sample((), series + 2))]
 
 
 def _device(index: int) -> Labels:
@@ -192,22 +155,11 @@ def _finding_labels(one: Finding) -> Labels:
     return tuple(sorted((name, str(text)) for name, text in labels if text is not None))
 
 
-def _collectors(ran: Mapping[str, Ran]) -> dict[str, list[Sample]]:
-    success, duration, last = [], [], []
-    for name, one in sorted(ran.items()):
-        labels = (("collector", name),)
-        success.append(Sample(labels, int(one.run.ok)))
-        duration.append(Sample(labels, round(one.run.seconds, 6)))
-        if one.succeeded is not None:
-            last.append(Sample(labels, round(one.succeeded, 3)))
-    return {SUCCESS.name: success, DURATION.name: duration, LAST_SUCCESS.name: last}
-
-
 class Memory:
     """What a page must know of frames that nobody scraped: runs of collectors, new findings."""
 
     def __init__(self) -> None:
-        self.ran: dict[str, Ran] = {}
+        self.ran: dict[str, own.Ran] = {}
         self.found: dict[tuple[str, str], int] = {}  # (id, severity) → how many began to fire
         self._active: frozenset[tuple[str, Entity]] = frozenset()
 
@@ -216,9 +168,7 @@ class Memory:
         at = frame.snapshot.at
         ran = dict(self.ran)
         for run in frame.snapshot.runs:
-            before = ran.get(run.collector)
-            succeeded = at if run.ok else before.succeeded if before else None
-            ran[run.collector] = Ran(run, succeeded)
+            ran[run.collector] = own.ran(ran.get(run.collector), run, at)
         self.ran = ran
         active = [one for one in frame.findings if one.state in _ACTIVE and not one.shadow]
         new = [one for one in active if _whose(one) not in self._active]

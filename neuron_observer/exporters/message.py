@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from time import gmtime
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ _REASONS = {
 }
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
 _ONCE = ("host", "content-length", "transfer-encoding", "authorization")
 
@@ -153,6 +156,13 @@ def keeps(request: Request) -> bool:
     """Whether another request may follow."""
     words = request.headers.get("connection", "keep-alive").lower().split(",")
     return "close" not in {word.strip() for word in words}
+
+
+def http_date(seconds: int) -> str:
+    """Seconds since the epoch as a date of HTTP, whatever the locale; RFC 9110 §5.6.7."""
+    year, month, day, hour, minute, second, weekday, *_ = gmtime(seconds)
+    clock = f"{hour:02}:{minute:02}:{second:02}"
+    return f"{_DAYS[weekday]}, {day:02} {_MONTHS[month - 1]} {year:04} {clock} GMT"
 
 
 def head(answer: Response | Stream, *, keep: bool, more: Iterable[tuple[str, str]] = ()) -> bytes:

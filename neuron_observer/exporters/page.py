@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from neuron_observer.exporters import judged
 from neuron_observer.exporters.exposition import EOF, Format, Writer, head, lines
 from neuron_observer.exporters.judged import STALE_AFTER
+from neuron_observer.exporters.own import tail
 from neuron_observer.exporters.series import blocks_of, repeated, shown
 from neuron_observer.model import Why
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from neuron_observer.catalogue.families import Family
     from neuron_observer.catalogue.spec import Detail
     from neuron_observer.clock import Clock
+    from neuron_observer.exporters.own import Scrapes
     from neuron_observer.exporters.series import Sample
     from neuron_observer.feed import Feed
     from neuron_observer.model import Batch, Frame, Place
@@ -152,6 +154,7 @@ class Page:
         self._sections: dict[str, _Section] = {}
         self._runs: list[_Run] = []
         self._done: _Done | None = None
+        self.scrapes: Scrapes | None = None  # counted by whoever serves it
         self._ends: dict[tuple[Format, bool], tuple[list[bytes], int, int]] = {}
 
     def note(self, frame: Frame) -> None:
@@ -260,7 +263,7 @@ class Page:
         return found
 
     def _tail(self, form: Format, age: float | None) -> bytes:
-        found = judged.tail(age, self._done.series if self._done else 0)
+        found = tail(age, self._done.series if self._done else 0, self.scrapes)
         text = "".join([head(family, form) + lines(family, [one]) for family, one in found])
         return text.encode() + (EOF if form is Format.OPENMETRICS else b"")
 

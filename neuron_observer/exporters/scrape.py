@@ -5,10 +5,12 @@ Source: RFC 9110 §12.5 (Accept, Accept-Encoding, quality values).
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.exporters.exposition import Format
 from neuron_observer.exporters.message import Response, plain
+from neuron_observer.exporters.own import Scrapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from neuron_observer.exporters.message import Handler, Request, Stream
     from neuron_observer.exporters.page import Page
 
+COMPAT = "/metrics/compat/"
 _OPENMETRICS = "application/openmetrics-text"
 _TEXT_RANGES = ("text/plain", "text/*", "*/*")  # the most exact one counts
 
@@ -29,15 +32,21 @@ class _Offer(NamedTuple):
 
 
 def metrics_handler(page: Page) -> Callable[[Request], Response]:
-    """Answers a scrape from the last frame."""
+    """Answers a scrape from the last frame, and counts it."""
+    page.scrapes = Scrapes()
+    counting = Lock()
 
     def handle(request: Request) -> Response:
+        begin = page.clock.monotonic()
         form = choose_format(request.headers.get("accept", ""))
         gzip = accepts_gzip(request.headers.get("accept-encoding", ""))
         headers = [("Vary", "Accept, Accept-Encoding")]
         if gzip:
             headers.append(("Content-Encoding", "gzip"))
         *parts, last = page.parts(form, gzip=gzip)
+        with counting:
+            done = page.scrapes or Scrapes()
+            page.scrapes = Scrapes(done.pages + 1, done.seconds + page.clock.monotonic() - begin)
         return Response(last, content_type=form.value, headers=tuple(headers), before=tuple(parts))
 
     return handle
@@ -47,7 +56,7 @@ def compat_handler(pages: Mapping[str, Handler]) -> Handler:
     """Answers for `/metrics/compat/NAME`: the names that other exporters give to the same."""
 
     def handle(request: Request) -> Response | Stream:
-        name = request.path.rpartition("/")[2]
+        name = request.path.removeprefix(COMPAT)
         if name in pages:
             return pages[name](request)
         known = ", ".join(sorted(pages)) or "none yet"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from neuron_observer.collectors import firmware, jobs, sysfs
 from neuron_observer.history import History
 from neuron_observer.loop.live_feed import LiveFeed
+from neuron_observer.loop.own import OwnFigures
 from neuron_observer.loop.schedule import Schedule
 from neuron_observer.loop.stale import mark_stale
 from neuron_observer.model import NODE, Driver, Event, Frame, Health, Run, Snapshot, Verdict
@@ -79,6 +80,8 @@ class Loop:
         self._stopped = False
         self._heard = False  # a line of the kernel log has come
         reader.news = self._hear
+        self.own = OwnFigures(self.schedule, self._history)
+        self._told: list[Event] = []  # by others, for the next frame
         self._runs: list[Run] = []  # for the next frame
         self._last: Snapshot | None = None
         self._shortened = False
@@ -92,6 +95,10 @@ class Loop:
     def each_pass(self, pulse: Callable[[], None]) -> None:
         """Have a function called whenever `run` came round, at least once in `LONGEST_WAIT`."""
         self._pulses.append(pulse)
+
+    def tell(self, event: Event) -> None:
+        """Have an event in the next frame; from a listener."""
+        self._told.append(event)
 
     def run(self) -> None:
         """Tick until `stop`."""
@@ -128,7 +135,9 @@ class Loop:
 
         A wake-up makes the fast lane due outside its grid.
         """
-        due = self.schedule.due(self._clock.monotonic())
+        begin = self._clock.monotonic()
+        late = self.schedule.late(begin)
+        due = self.schedule.due(begin)
         if not (due or woken):
             return None
         lanes = {*due, "fast"} if woken else due.keys()
@@ -136,12 +145,14 @@ class Loop:
         if "normal" in lanes:
             self._fenced("wakeups", self._watch)
         self._fenced("history", partial(self._history.add, snapshot))
-        told = [*self._lateness(due), *self._clock_step(snapshot), *self._overflow()]
+        told = [*self._told, *self._lateness(due), *self._clock_step(snapshot), *self._overflow()]
+        self._told.clear()
         frame = self._judged(snapshot._replace(events=(*snapshot.events, *told)))
         self._last = snapshot
         self._feed.publish(frame)
         for listener in self._listeners:
             self._fenced("listener", partial(listener, frame))
+        self.own.note(late, self._clock.monotonic() - begin)
         return frame
 
     def _watch(self) -> None:
@@ -161,10 +172,13 @@ class Loop:
         if snapshot is None:
             unknown = Driver(None, "unknown")
             return Snapshot(wall, now, self.reader.host.root, None, unknown, (), ())
+        batches = snapshot.batches
         if snapshot is self._last:
             snapshot = snapshot._replace(at=wall, monotonic=now, events=(), runs=())
-        batches = mark_stale(snapshot.batches, snapshot.monotonic, self.schedule.periods)
-        return snapshot._replace(batches=batches)
+            batches = batches[:-1]  # the last one is ours
+        batches = mark_stale(batches, snapshot.monotonic, self.schedule.periods)
+        own = self.own.batch(self._clock, due="slow" in lanes)
+        return snapshot._replace(batches=(*batches, own))
 
     def _judged(self, snapshot: Snapshot) -> Frame:
         judged = self._fenced("rules", lambda: self._judge(snapshot, self._history))

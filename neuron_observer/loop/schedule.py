@@ -51,18 +51,16 @@ class Schedule:
             if lane in self._periods and leader in self._periods
         }
 
-    def change(self, periods: Mapping[str, float]) -> bool:
-        """Other seconds by lane, on a grid that begins now; whether any differ.
+    def change(self, periods: Mapping[str, float], now: float) -> None:
+        """Other seconds by lane from now on, for lanes that there are.
 
-        For the thread that asks what is due.
+        Grids still begin where they began; a lane is next due within its new period.
         """
-        changed = dict(periods) != self._periods
-        if changed:
-            self._periods = dict(periods)
-            self._begin = None
-            self._taken = dict.fromkeys(periods, -1)
-            self.skipped = {lane: self.skipped.get(lane, 0) for lane in periods}
-        return changed
+        for lane, period in periods.items():
+            if period != self._periods.get(lane, period):
+                self._periods[lane] = period
+                if self._begin is not None:
+                    self._taken[lane] = int((now - self._begin) / period + _EARLY)
 
     @property
     def periods(self) -> dict[str, float]:
@@ -71,11 +69,22 @@ class Schedule:
             lane: self._periods[leader] for lane, leader in self._follows.items()
         }
 
+    @property
+    def configured(self) -> dict[str, float]:
+        """Seconds by lane as they were set last, whoever a lane follows."""
+        return dict(self._periods)
+
     def _own_periods(self) -> list[tuple[str, float]]:
         return [item for item in self._periods.items() if item[0] not in self._follows]
 
     def until_next(self, now: float) -> float:
         """Seconds until a lane is due, 0 if one is."""
+        return max(self._next(now) - now, 0.0)
+
+    def late(self, now: float) -> float:
+        """Seconds since a lane became due, 0 if none is."""
+        return max(now - self._next(now), 0.0)
+
+    def _next(self, now: float) -> float:
         begin = now if self._begin is None else self._begin
-        points = (begin + (self._taken[lane] + 1) * p for lane, p in self._own_periods())
-        return max(min(points) - now, 0.0)
+        return min(begin + (self._taken[lane] + 1) * p for lane, p in self._own_periods())

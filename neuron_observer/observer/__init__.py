@@ -32,7 +32,7 @@ __all__ = ["ALL_LANES", "HostReader", "Options"]
 
 _IDENTITY_LANES = ("slow", "firmware")  # names, serial numbers, neighbours
 _NOTIFIES = "device.health.error_events"
-DEADLINE = 10.0  # seconds that firmware registers may take
+DEADLINE = 2.0  # seconds that firmware registers may take: none waits, from driver 2.25.4 on
 JOBS_DEADLINE, JOBS_PATIENCE = 10.0, 0.1  # seconds that /proc may take: of a command, a daemon
 BLOCKING_DEADLINE = 60.0  # the same on drivers whose reads block
 
@@ -92,7 +92,7 @@ class HostReader:
 
     def poll(self, lanes: Collection[str] = ALL_LANES, *, derived: bool = True) -> Snapshot:
         """Read the lanes that are due; the other lanes keep their last batches."""
-        if self._gone or ("slow" in lanes and self._polled):
+        if self._gone or (self._polled and self._to_look_around in lanes):
             lanes = self._notice_reload(lanes)
         begin = self.clock.monotonic()
         runs = [
@@ -117,6 +117,12 @@ class HostReader:
             return snapshot
         derivations = self._deriver.batches(snapshot)
         return snapshot._replace(batches=(*snapshot.batches, *derivations))
+
+    @property
+    def _to_look_around(self) -> str:
+        """The lane with which a change of the devices is looked for: soon while they must come."""
+        settled = self.topology.devices and not self.topology.loading
+        return "slow" if settled else "normal"
 
     def _read_jobs(self) -> list[Batch]:
         if self.jobs:

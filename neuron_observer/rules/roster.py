@@ -52,14 +52,16 @@ class Roster:
     def follow(self, before: Roster) -> None:
         """Go on from the instances of other rules on the same host."""
         self._shared, self._kept, self.serials = before._shared, before._kept, before.serials
-        self._before = dict(before.instances)
+        instances = list(before.instances.values())
+        self._before = {(one.rule.id, one.place): one for one in instances}
         old = {rule.id: rule for rule in before._rules}
         rules = {rule.id: rule for rule in self._rules if rule.id in old}
         same = {id_ for id_, rule in rules.items() if r.same(rule, old[id_])}
-        for (id_, place), instance in before.instances.items():
-            elsewhere = id_ in rules and rules[id_].scope != old[id_].scope
-            if id_ in same or (id_ in rules and not instance.placed and not elsewhere):
-                self._add(rules[id_], place, placed=instance.placed)
+        for instance in instances:
+            id_ = instance.rule.id
+            here = id_ in rules and rules[id_].scope == old[id_].scope
+            if id_ in same or (here and not instance.placed):
+                self._add(rules[id_], instance.place, placed=instance.placed)
 
     def arrange(self, devices: Iterable[Device]) -> list[Instance]:
         """Files, devices or the driver came or went: instances for what is here now."""

@@ -6,12 +6,13 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from neuron_observer.catalogue import METRICS, Kind
-from neuron_observer.catalogue.host import DISK_METRICS, HOST_METRICS, OWN_METRICS
+from neuron_observer.catalogue.host import DISK_METRICS, HOST_METRICS
+from neuron_observer.catalogue.own import LOOP_METRICS, OWN_METRICS
 
 if TYPE_CHECKING:
     from neuron_observer.catalogue import MetricSpec
 
-ALL = (*HOST_METRICS, *DISK_METRICS, *OWN_METRICS)
+ALL = (*HOST_METRICS, *DISK_METRICS, *OWN_METRICS, *LOOP_METRICS)
 AWS_SYSTEM = (
     "memory_total_bytes memory_used_bytes swap_total_bytes swap_used_bytes cpu_average_usage "
     "context_switch_count vcpu_count neuron_device_count physical_neuroncore_count "

@@ -47,7 +47,7 @@ def test_everything_wrong_is_said(tmp_path: Path, call: Callable[..., Result]) -
     assert (done.code, done.out) == (64, "")
     assert f"{file}:1: unknown key 'exprt'\n  Did you mean 'export'?" in done.err
     assert f"{file}:2: log.level must be debug, info, warning or error" in done.err
-    assert "2 wrong" in done.err
+    assert "2 errors" in done.err
 
 
 def test_wrong_rules_are_said_too(tmp_path: Path, call: Callable[..., Result]) -> None:

@@ -31,17 +31,21 @@ if TYPE_CHECKING:
 
     from tests.cli.conftest import Result
 
+LOGFMT = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)')
 SMALL = str(tree_file("trn2.3xlarge-2.30.2-busy"))
 PATIENCE = 30.0  # seconds for a process to begin on a busy machine
 PROMTOOL, PROMETHEUS = shutil.which("promtool"), shutil.which("prometheus")
 
 
 def said(process: subprocess.Popen[str], pattern: str) -> re.Match[str]:
-    """The first line of standard error, which must match."""
+    """The next line of the log that tells of what the pattern begins with, and must match it."""
     assert process.stderr
-    assert select.select([process.stderr], [], [], PATIENCE)[0]
-    line = process.stderr.readline()
-    match = re.fullmatch(pattern, line.rstrip("\n"))
+    event = pattern.partition(" ")[0]
+    line = ""
+    while event not in line:
+        assert select.select([process.stderr], [], [], PATIENCE)[0], line
+        line = process.stderr.readline()
+    match = re.search(pattern, line.rstrip("\n"))
     assert match, line
     return match
 
@@ -62,9 +66,7 @@ def daemon(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], Address]]:
     """A daemon on a port of its own, ready to answer."""
     options = ("--listen", "127.0.0.1:0", "--host-root", SMALL, *arguments)
     with started("daemon", *options) as process:
-        head = said(
-            process, r"neuron-observer: \S+: http://([\d.]+):(\d+)/metrics(?:, unix:\S+)?, host .*"
-        )
+        head = said(process, r"event=started .*url=\W?http://([\d.]+):(\d+)/metrics")
         address = Address(head[1], int(head[2]))
         wait_for(lambda: get(address, "/readyz")[0] == 200)
         yield process, address
@@ -101,7 +103,7 @@ def test_it_stops_after_it_was_stopped() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_serves_and_stops(number: signal.Signals) -> None:
-    """Pages while it runs; on a signal it ends within 2 s, with 0, and said nothing in between."""
+    """Pages while it runs; ended within 2 s of a signal, with 0; it said only what it found."""
     with daemon("--detail", "device") as (process, address):
         status, page = get(address, "/metrics")
         assert status == 200
@@ -113,7 +115,38 @@ def test_it_serves_and_stops(number: signal.Signals) -> None:
         _, rest = process.communicate(timeout=10)
         assert clock.monotonic() - begin <= 2.0
         assert process.returncode == 0
-        assert rest == "neuron-observer: stopped\n"
+        *lines, last = [dict(LOGFMT.findall(line)) for line in rest.splitlines()]
+        assert last["event"] == "stopped"
+        assert {line["event"] for line in lines} <= {"finding", "finding_over", "verdict"}
+        assert len(lines) < 6
+
+
+def test_another_takes_its_place() -> None:
+    """An upgrade: the port is free at once, though a client was connected. Nobody hears them."""
+    with listen(Address("127.0.0.1", 0)) as free:
+        address = bound(free)
+    options = ("--listen", str(address), "--host-root", SMALL)
+    ours = (sys.executable, "-m", "neuron_observer", "daemon", *options)
+    for _ in range(2):
+        with subprocess.Popen(["sh", "-c", 'exec "$@" 2>&-', "sh", *ours]) as process:
+            try:
+                wait_for(lambda: answers(address))
+                client = http.client.HTTPConnection(address.host, address.port, timeout=10)
+                client.request("GET", "/metrics")
+                assert b"neuron_core_" in client.getresponse().read()
+                process.terminate()
+                assert process.wait(5) == 0
+            finally:
+                process.kill()
+            client.close()
+
+
+def answers(address: Address) -> bool:
+    """Whether somebody is there and ready."""
+    try:
+        return get(address, "/readyz")[0] == 200
+    except OSError:
+        return False
 
 
 def test_it_judges() -> None:
@@ -166,16 +199,17 @@ def test_a_hangup_reads_the_configuration_anew(tmp_path: Path) -> None:
     with daemon("--config", str(file)) as (process, address):
         file.write_text("export: {detail: none}\n")
         process.send_signal(signal.SIGHUP)
-        refused = f"neuron-observer: reload refused, all stays as it was: {file}:1: export.detail"
-        said(process, f"{re.escape(refused)} must be node, device, core or full.*")
+        refused = f"reload refused, all stays as it was: {file}:1: export.detail"
+        said(process, f"event=reload_refused .*{re.escape(refused)} must be node, device, core or")
         assert b"neuron_core_hbm_used_bytes" in get(address, "/metrics")[1]
         file.write_text("export: {detail: node}\nlisten: []\n")
         process.send_signal(signal.SIGHUP)
-        said(process, r"neuron-observer: configuration reloaded: export\.detail: node")
+        said(process, r"event=reloaded .*configuration reloaded: export\.detail: node")
         wait_for(lambda: b"neuron_core_hbm_used_bytes" not in get(address, "/metrics")[1])
         process.send_signal(signal.SIGTERM)
         _, rest = process.communicate(timeout=10)
-        assert (process.returncode, rest) == (0, "neuron-observer: stopped\n")
+        assert process.returncode == 0
+        assert "event=stopped" in rest.splitlines()[-1]
 
 
 def test_what_options_say_no_file_changes(tmp_path: Path) -> None:
@@ -185,7 +219,7 @@ def test_what_options_say_no_file_changes(tmp_path: Path) -> None:
     with daemon("--config", str(file), "--detail", "node") as (process, address):
         assert b"neuron_core_hbm_used_bytes" not in get(address, "/metrics")[1]
         process.send_signal(signal.SIGHUP)
-        said(process, "neuron-observer: configuration reloaded: nothing changed")
+        said(process, "event=reloaded .*configuration reloaded: nothing changed")
 
 
 def test_several_listeners(tmp_path: Path) -> None:
@@ -194,10 +228,26 @@ def test_several_listeners(tmp_path: Path) -> None:
     file.write_text("listen: [127.0.0.1:0, 127.0.0.1:0]\n")
     with started("daemon", "--config", str(file), "--host-root", SMALL) as process:
         one = r"http://127\.0\.0\.1:(\d+)/metrics"
-        ports = said(process, rf"neuron-observer: \S+: {one}, {one}, host .*").groups()
+        ports = said(process, rf"event=started .*url=.{one}, {one}").groups()
         for port in ports:
             address = Address("127.0.0.1", int(port))
             wait_for(lambda address=address: get(address, "/healthz")[0] == 200)  # type: ignore[misc]
+
+
+def test_the_log_is_as_configured(tmp_path: Path) -> None:
+    """In its form from the first line on; another level after a hangup is quieter."""
+    file = tmp_path / "config.yaml"
+    file.write_text("log: {format: json}\n")
+    options = ("--listen", "127.0.0.1:0", "--config", str(file), "--host-root", SMALL)
+    with started("daemon", *options) as process:
+        assert process.stderr
+        assert json.loads(process.stderr.readline())["event"] == "started"
+        file.write_text("log: {format: json, level: error}\n")
+        process.send_signal(signal.SIGHUP)
+        said(process, '"reloaded"')
+        process.send_signal(signal.SIGTERM)
+        _, rest = process.communicate(timeout=10)
+        assert "stopped" not in rest
 
 
 def test_a_wrong_configuration_ends_the_start(tmp_path: Path) -> None:
@@ -221,9 +271,7 @@ def test_by_tls_and_by_the_unix_socket(tmp_path: Path) -> None:
     config.chmod(0o600)
     options = ("--socket", str(path), "--web-config", str(config), "--host-root", SMALL)
     with started("daemon", "--listen", "127.0.0.1:0", *options) as process:
-        head = said(
-            process, rf"neuron-observer: \S+: https://([\d.]+):(\d+)/metrics, unix:{path}, .*"
-        )
+        head = said(process, rf"event=started .*url=.https://([\d.]+):(\d+)/metrics, unix:{path}")
         with socket.socket(socket.AF_UNIX) as sock:
             sock.connect(str(path))
             sock.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from tests.conftest import TREES, tree_file
@@ -38,10 +39,12 @@ def test_a_sound_host(call: Callable[..., Result]) -> None:
 
 
 def test_nothing_of_neuron(tmp_path: Path, call: Callable[..., Result]) -> None:
-    """On an ordinary machine the exit code is 2."""
+    """On an ordinary machine the exit code is 2; what looking cost is told."""
     found = call("doctor", "--host-root", str(tmp_path))
     assert found.code == 2
     assert "Nothing of Neuron is here" in found.out
+    assert re.search(r"observer: \d of \d collectors succeeded; longest: \w+ \d+ ms", found.out)
+    assert re.search(r"observer: cpu user [\d.]+ m?s; .*resident memory [\d.]+ MiB", found.out)
 
 
 def test_a_device_that_fell_off_the_bus(tmp_path: Path, call: Callable[..., Result]) -> None:

@@ -103,7 +103,7 @@ def test_a_one_shot_waits_once_for_a_stuck_device(
 def test_a_stuck_device_is_asked_less_and_less(
     tree: Callable[[str], ListingFs], clock: ManualClock
 ) -> None:
-    """Back-off doubles up to five minutes, and one good read ends it."""
+    """Told after 2 s and at the deadline; back-off doubles to five minutes, a good read ends it."""
     host = tree("trn2.3xlarge-2.30.2-busy")
     workers = StuckWorkers(host, clock, {0})
     collector = _collector(host, clock, workers)
@@ -113,7 +113,7 @@ def test_a_stuck_device_is_asked_less_and_less(
             asked.append(clock.monotonic())
         clock.advance(1.0)
     pauses = [later - earlier for earlier, later in pairwise(asked)]
-    assert pauses == [20, 40, 80, 160, LONGEST_BACK_OFF, LONGEST_BACK_OFF, LONGEST_BACK_OFF]
+    assert pauses == [8, 20, 40, 80, 160, LONGEST_BACK_OFF, LONGEST_BACK_OFF, LONGEST_BACK_OFF]
     workers.stuck.clear()
     workers.owed.clear()
     clock.advance(LONGEST_BACK_OFF)
@@ -195,16 +195,24 @@ def test_errno_becomes_a_reason(tree: Callable[[str], ListingFs], clock: ManualC
 def test_nobody_waits_for_a_read_that_is_owed(
     tree: Callable[[str], ListingFs], clock: ManualClock
 ) -> None:
-    """Without waiting, a read stays owed over polls and is late only after its deadline."""
+    """Without waiting, a read stays owed over polls: slow after 2 s, late after its deadline."""
     host = tree("trn2.48xlarge-2.30.2-busy")
     workers = StuckWorkers(host, clock, {5})
     collector = _collector(host, clock, workers)
     begin = clock.monotonic()
     first = collector.poll(wait=0.0)
     assert {batch.device for batch in first} == set(range(16)) - {5}
-    clock.advance(9.0)
+    clock.advance(1.9)
     assert collector.poll(wait=0.0) == []
-    clock.advance(1.0)
+    clock.advance(0.1)
+    (slow,) = collector.poll(wait=0.0)
+    assert _value([slow], "device.firmware.answering", 5) == 0
+    assert _value([slow], "device.firmware.read_seconds", 5) == 2.0
+    slowly = Missing(Why.STALE, "the read takes long: 2.0 s so far")
+    assert _get([slow], "device.serial", 5) == slowly
+    clock.advance(7.9)
+    assert collector.poll(wait=0.0) == []
+    clock.advance(0.1)
     late = [batch for batch in collector.poll(wait=0.0) if batch.device == 5]
     assert _get(late, "device.serial", 5) == Missing(Why.STALE, "no answer for 10.0 s")
     assert clock.monotonic() == begin + 10.0
@@ -212,6 +220,33 @@ def test_nobody_waits_for_a_read_that_is_owed(
     workers.answers[5] = read_files(host, clock, collector._requests[5])
     back = [batch for batch in collector.poll(wait=0.0) if batch.device == 5]
     assert _value(back, "device.firmware.answering", 5) == 1
+
+
+def test_an_answer_that_came_while_we_were_stopped_is_in_time(
+    tree: Callable[[str], ListingFs], clock: ManualClock
+) -> None:
+    """Its worker was stopped with us: it gets a moment before its device is said to hang."""
+    host = tree("trn2.3xlarge-2.30.2-busy")
+    workers = LateWorkers(host, clock, {0})
+    collector = _collector(host, clock, workers)
+    collector.poll(wait=0.0)
+    workers.late = read_files(host, clock, collector._requests[0])
+    clock.advance(60.0)
+    batches = collector.poll(wait=0.0)
+    assert [_value([batch], "device.firmware.answering") for batch in batches] == [1]
+
+
+class LateWorkers(StuckWorkers):
+    """Workers that answer a moment after they were woken."""
+
+    late: Answer | None = None
+
+    def gather(self, devices: Collection[int], seconds: float) -> dict[int, Answer]:
+        """Nothing at once; a moment later the answer."""
+        if self.late and seconds:
+            self.owed.clear()
+            return dict.fromkeys(devices, self.late)
+        return super().gather(devices, seconds)
 
 
 def test_a_device_in_reset_is_not_asked(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from neuron_observer.catalogue.host import OWN_METRICS, RELOAD_METRICS
-from neuron_observer.clock import ManualClock
-from neuron_observer.collectors.own import LastReload, OwnCollector
-from neuron_observer.model import NODE
+from neuron_observer.catalogue.own import OWN_METRICS, RELOAD_METRICS
+from neuron_observer.clock import ManualClock, SystemClock
+from neuron_observer.collectors.own import LastReload, OwnCollector, kernel_memory
+from neuron_observer.model import NODE, Missing
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from neuron_observer.model import Cell
 
 
@@ -43,7 +46,7 @@ def test_how_the_configuration_was_read_last_is_told() -> None:
     """By a program that reads it again: whether it was right, and when it last was."""
     clock = ManualClock(wall=100.0)
     last = LastReload(clock)
-    own = OwnCollector(clock, last)
+    own = OwnCollector(clock, reload=last)
 
     def told() -> list[Cell]:
         (batch,) = own.poll(("normal",))
@@ -61,3 +64,49 @@ def test_how_the_configuration_was_read_last_is_told() -> None:
 def test_other_lanes_cost_nothing() -> None:
     """Nothing is asked when the slow lane is not due."""
     assert OwnCollector(ManualClock()).poll(("fast", "normal")) == []
+
+
+def group(root: Path, members: list[int], **files: str) -> Path:
+    """A root with a control group of ours."""
+    folder = root / "sys/fs/cgroup/system.slice/ours.service"
+    folder.mkdir(parents=True)
+    (root / "proc/self").mkdir(parents=True)
+    (root / "proc/self/cgroup").write_text("1:name=systemd:/x\n0::/system.slice/ours.service\n")
+    (folder / "cgroup.procs").write_text("".join(f"{pid}\n" for pid in members))
+    for name, content in files.items():
+        (folder / f"memory.{name}").write_text(content)
+    return root
+
+
+STAT = "anon 4096\nkernel 27262976\nslab 26214400\nslab_unreclaimable 26000000\n"
+
+
+def test_kernel_memory_of_a_group_of_our_own(tmp_path: Path) -> None:
+    """What the group is charged with; before Linux 5.18 its slab."""
+    ours = [os.getpid()]
+    assert kernel_memory(group(tmp_path / "new", ours, stat=STAT, current="1")) == 27262976
+    old = STAT.replace("kernel 27262976\n", "")
+    assert kernel_memory(group(tmp_path / "old", ours, stat=old, current="1")) == 26214400
+
+
+def test_kernel_memory_that_is_not_ours_alone(tmp_path: Path) -> None:
+    """Shared with others, of the root group, of version 1, unreadable: missing, never a guess."""
+    me = os.getpid()
+    shared = kernel_memory(group(tmp_path / "a", [me, 1], stat=STAT, current="1"))
+    assert isinstance(shared, Missing)
+    assert shared.detail == "1 other processes share our control group"
+    for root in (
+        group(tmp_path / "root", [me], stat=STAT),
+        group(tmp_path / "none", [me], current="1"),
+        group(tmp_path / "odd", [me], stat="kernel lots\n", current="1"),
+        tmp_path / "nothing",
+    ):
+        assert isinstance(kernel_memory(root), Missing)
+
+
+def test_when_we_began_is_told() -> None:
+    """Seconds since 1970, a while ago."""
+    (batch,) = OwnCollector(SystemClock()).poll(("slow",))
+    begun = batch.cells[batch.layout.rows["observer.start_time", NODE]]
+    assert isinstance(begun, float)
+    assert 0 < SystemClock().wall() - begun < 86400

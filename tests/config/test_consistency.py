@@ -58,4 +58,6 @@ def test_what_goes_together_is_taken(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     file.write_text("monitor: {mode: file, file: /a}\nlanes: {fast: 1s, normal: 1s, slow: 1m}\n")
     config = read(Sources(str(file))).config
+    file.write_text("budget: {memory: 0B, cpu: 0%}\nhistory: {max_bytes: 1GB}\n")
+    assert read(Sources(str(file))).config.budget.memory == 0
     assert (config.monitor.file, config.lanes.slow) == ("/a", 60.0)

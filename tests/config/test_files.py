@@ -35,6 +35,18 @@ def test_a_folder_in_the_place_of_a_file(tmp_path: Path) -> None:
         load(str(tmp_path / "config.yaml"))
 
 
+def test_no_file_is_left_open(tmp_path: Path) -> None:
+    """A daemon that is told to read a wrong file again and again keeps its descriptors."""
+    (tmp_path / "conf.d" / "a.yaml").mkdir(parents=True)
+    os.mkfifo(tmp_path / "conf.d" / "b.yaml")
+    (tmp_path / "conf.d" / "c.yaml").write_bytes(b"\xff")
+    (tmp_path / "config.yaml").write_text("a: [\n")
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(5):
+        assert len(examine(Sources(str(tmp_path / "config.yaml"))).problems) == 4
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
 def test_a_link_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
     """In conf.d it was meant to be read."""
     (tmp_path / "conf.d").mkdir()

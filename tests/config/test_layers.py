@@ -84,6 +84,7 @@ def test_an_empty_variable_says_the_empty_value() -> None:
         "NEURON_OBSERVER_HOST_ROOT",
         "NEURON_OBSERVER_HOOK",
         "NEURON_OBSERVER_HOOK_FOLDER",
+        "NEURON_OBSERVER_CONNECT_PASSWORD",
         "NEURON_OBSERVER_SERVICE_HOST",
         "NEURON_OBSERVER_SERVICE_PORT_METRICS",
         "NEURON_OBSERVER_PORT",
@@ -134,6 +135,13 @@ def test_everything_wrong_is_told_at_once(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigError, match="5 more: `neuron-observer config validate`"):
         read(sources)
+
+
+def test_a_wrong_value_is_told_where_a_later_file_hides_it(tmp_path: Path) -> None:
+    """It would come to light on the day that file is taken away."""
+    file = layered(tmp_path, "log: {level: loud}\n", a="log: {level: error}\n")
+    with pytest.raises(ConfigError, match=r"config\.yaml:1: log\.level must be"):
+        load(file)
 
 
 def test_the_default_file_may_be_missing_a_named_one_not(tmp_path: Path) -> None:

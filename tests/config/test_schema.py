@@ -25,6 +25,7 @@ def test_defaults_are_those_of_the_code() -> None:
     config, limits = Config(), Limits()
     assert lanes(config) == PERIODS
     assert (config.history.window, config.history.max_bytes) == (WINDOW, LIMIT)
+    assert config.http.connections == limits.connections
     assert config.http.request_bytes == limits.request_bytes
     assert config.http.request == limits.request_seconds
     assert config.http.idle == limits.idle_seconds

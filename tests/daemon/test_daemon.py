@@ -14,9 +14,11 @@ import pytest
 from neuron_observer.clock import ManualClock, SystemClock
 from neuron_observer.contract import jobs_document
 from neuron_observer.daemon import Daemon
+from neuron_observer.daemon.answers import Answers
 from neuron_observer.daemon.signals import stopped_by_signals
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.listener import Address, bound, listen
+from neuron_observer.exporters.message import Request, Response
 from neuron_observer.loop import Loop
 from neuron_observer.model import Frame, Health, Run, Verdict
 from neuron_observer.observer import HostReader, Options
@@ -26,6 +28,7 @@ from tests.hosts import overlay
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from neuron_observer.exporters.message import Stream
     from neuron_observer.sources.listing import ListingFs
 
 GOOD = Health(Verdict.HEALTHY, "41 of 41 signals")
@@ -218,10 +221,30 @@ def test_signals_stop(number: signal.Signals) -> None:
     assert signal.getsignal(number) is before
 
 
+def test_ready_follows_the_period() -> None:
+    """Three periods of the lane as it is now, not as it was."""
+    period = 1.0
+    loop, clock = StillLoop(), ManualClock()
+    loop.feed.frame = frame_of(monotonic=clock.monotonic(), health=GOOD)
+    ready = Answers(loop.feed, clock, period=lambda: period).routes()["/readyz"]
+    assert callable(ready)
+    clock.advance(5.0)
+    request = Request("GET", "/readyz", "", {})
+    assert status_of(ready(request)) == 503
+    period = 2.0
+    assert status_of(ready(request)) == 200
+
+
+def status_of(answer: Response | Stream) -> int:
+    """The status of an answer that has an end."""
+    assert isinstance(answer, Response)
+    return answer.status
+
+
 def test_the_page_hears_of_every_frame() -> None:
     """The loop calls the page and the answers, so that nothing between two questions is lost."""
     loop = StillLoop()
     with listen(Address("127.0.0.1", 0)) as listener:
         daemon = Daemon(loop, [listener], ManualClock())
         assert loop.noted[0] == daemon.page.note
-        assert len(loop.noted) == 3  # the page, the answers, systemd
+        assert len(loop.noted) == 4  # the page, the answers, systemd, the log

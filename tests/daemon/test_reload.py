@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,9 +15,11 @@ from neuron_observer.checks.judging import judge_by, load_rules
 from neuron_observer.clock import ManualClock, SystemClock
 from neuron_observer.collectors.own import LastReload
 from neuron_observer.config import Sources, read
-from neuron_observer.daemon.reload import Reloader, Running, lanes, put_in_force
+from neuron_observer.daemon.pace import Pace
+from neuron_observer.daemon.reload import Reloader, Running, lanes, log_by, put_in_force
 from neuron_observer.daemon.signals import hangups
 from neuron_observer.exporters.page import Page
+from neuron_observer.log import Log
 from neuron_observer.loop import Loop
 from neuron_observer.model import Confidence
 from neuron_observer.observer import HostReader, Options
@@ -74,18 +78,30 @@ class Parts:
         reader = HostReader(host, self.clock, Options(reload=self.last), direct)
         self.loop = Loop(reader, schedule=lanes(begun.loaded.config), judge=self.judge)
         self.page = Page(self.loop.feed, self.clock)
+        self.log = Log(self.clock, self.hear, "json")
+        self.pace = Pace(self.loop, self.clock, self.log)
         self.reloader = Reloader(
             begun,
             self.read,
-            [lambda running: put_in_force(self.loop, self.judge, self.page, running)],
+            [
+                partial(put_in_force, self.loop, self.judge, self.page, self.pace),
+                partial(log_by, self.log),
+            ],
             self.last,
-            self.told.append,
+            self.log,
         )
         self.loop.subscribe(self.reloader.note)
 
+    def hear(self, line: bytes) -> bool:
+        """Take a line of the log: the message of what concerns the configuration."""
+        told = json.loads(line)
+        if told["event"] in {"reloaded", "reload_refused", "configuration"}:
+            self.told.append(told["message"])
+        return True
+
     def say(self, **keys: str) -> None:
         """Write the configuration."""
-        told = {"rules": f"{{directories: [{self.rules}]}}"} | keys
+        told = {"rules": f"{{directories: [{self.rules}]}}", "log": "{format: json}"} | keys
         self.file.write_text("".join(f"{key}: {text}\n" for key, text in told.items()))
 
     def read(self) -> Running:
@@ -128,6 +144,16 @@ def test_what_changed_is_told_and_put_in_force(parts: Parts) -> None:
     assert parts.told[1:] == ["configuration reloaded: needs a restart: listen"]
     assert b"neuron_device_identity_info" not in parts.page.render()
     assert b"neuron_observer_config_last_reload_successful 1\n" in parts.page.render()
+
+
+def test_the_lane_of_firmware_is_its_pace(parts: Parts) -> None:
+    """Of collectors that are there and of those that a driver reload makes."""
+    parts.say(lanes="{firmware: 20s}")
+    parts.reloader.reload()
+    parts.tick()
+    reader = parts.loop.reader
+    assert reader.options.firmware_period == reader._firmware.period == 20.0
+    assert parts.loop.schedule.periods["firmware"] == 20.0
 
 
 def test_nothing_changed(parts: Parts) -> None:
@@ -190,6 +216,21 @@ def test_what_breaks_on_the_way_is_told(parts: Parts) -> None:
     parts.reloader._read = broken
     parts.reloader.reload()
     assert parts.told[1] == "reload refused, all stays as it was: MemoryError: no room"
+
+
+def test_what_cannot_be_put_in_force_is_told(parts: Parts) -> None:
+    """The rest is in force all the same."""
+
+    def broken(_: Running) -> None:
+        raise RuntimeError("no more")
+
+    parts.reloader._put_in_force = [broken, *parts.reloader._put_in_force]
+    parts.say(lanes="{normal: 2s}")
+    parts.reloader.reload()
+    parts.tick()
+    assert parts.told[1:] == ["not all of it is in force: RuntimeError: no more"]
+    assert not parts.last.successful
+    assert parts.loop.schedule.periods["normal"] == 2.0
 
 
 def test_rules_come_change_and_go(parts: Parts) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,7 +37,8 @@ class Golden(NamedTuple):
         clock = ManualClock(wall=1_788_000_030.0)
         page = Page(OneFrame(read(host, clock)), clock, detail=self.detail)
         text = page.render(self.form).decode()
-        return text.replace(f'{{version="{__version__}"}}', '{version="VERSION"}')
+        ours = f'python="{platform.python_version()}",version="{__version__}"'
+        return text.replace(ours, 'python="PYTHON",version="VERSION"')
 
 
 PAGES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from neuron_observer.errors import UsageError
-from neuron_observer.exporters.listener import Address, bound, listen, parse_address
+from neuron_observer.exporters.listener import Address, bound, listen, open_to_all, parse_address
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,13 @@ def test_a_name_that_is_none() -> None:
     """A host with a label that is too long is refused before anybody is asked."""
     with pytest.raises(UsageError, match="--listen takes"):
         listen(Address("a" * 70 + ".invalid", 9744))
+
+
+@pytest.mark.parametrize(
+    ("host", "others"),
+    [("127.0.0.1", False), ("127.0.0.9", False), ("::1", False), ("0.0.0.0", True), ("::", True)],  # noqa: S104 - bound for a moment
+)
+def test_who_can_reach_it(host: str, others: bool) -> None:
+    """Loopback, in either family, is for this machine alone."""
+    with listen(Address(host, 0)) as listener:
+        assert open_to_all(listener) is others

@@ -14,6 +14,7 @@ from neuron_observer.exporters.message import (
     Response,
     Stream,
     head,
+    http_date,
     keeps,
     length,
     parse,
@@ -133,6 +134,11 @@ def test_the_head_of_a_response() -> None:
         b"Retry-After: 5\r\n\r\n"
     )
     assert b"Connection: keep-alive\r\n" in head(response, keep=True)
+
+
+def test_a_date() -> None:
+    """The example of RFC 9110 §5.6.7."""
+    assert http_date(784111777) == "Sun, 06 Nov 1994 08:49:37 GMT"
 
 
 def test_the_head_of_a_stream() -> None:

@@ -18,6 +18,7 @@ from neuron_observer.catalogue.families import PREFIX
 from neuron_observer.clock import ManualClock
 from neuron_observer.exporters.exposition import Format
 from neuron_observer.exporters.judged import JUDGED, LABELS, TAIL
+from neuron_observer.exporters.own import Scrapes
 from neuron_observer.exporters.page import Page
 from neuron_observer.jobs.grouping import Around, group
 from neuron_observer.model import (
@@ -216,7 +217,9 @@ def test_every_family_has_the_labels_that_the_documentation_names() -> None:
     finding = Finding("f", entity, *words, "")
     both = (finding, finding._replace(shadow=True))
     shown = OneFrame(Frame(snapshot, both, one.health))
-    page = text(Page(shown, ManualClock(monotonic=0.0), job_labels=True))
+    counted = Page(shown, ManualClock(monotonic=0.0), job_labels=True)
+    counted.scrapes = Scrapes()
+    page = text(counted)
     for family in (*JUDGED, *TAIL):
         found = values(page, family.sample_name)
         assert found, family.name

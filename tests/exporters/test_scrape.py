@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -10,10 +11,21 @@ from hypothesis import strategies as st
 
 from neuron_observer.clock import ManualClock
 from neuron_observer.exporters.exposition import Format
-from neuron_observer.exporters.message import Request
+from neuron_observer.exporters.message import Request, plain
+from neuron_observer.exporters.own import Scrapes
 from neuron_observer.exporters.page import Page
-from neuron_observer.exporters.scrape import accepts_gzip, choose_format, metrics_handler
+from neuron_observer.exporters.scrape import (
+    COMPAT,
+    accepts_gzip,
+    choose_format,
+    compat_handler,
+    metrics_handler,
+)
 from tests.exporters.feeds import OneFrame
+
+if TYPE_CHECKING:
+    from neuron_observer.exporters.message import Response
+    from neuron_observer.model import Frame
 
 OM, TEXT = Format.OPENMETRICS, Format.TEXT
 PROMETHEUS_2 = (
@@ -85,7 +97,8 @@ def test_any_header_is_answered(header: str) -> None:
 
 def test_answer() -> None:
     """The page in the format asked for, with what a cache must know."""
-    page = Page(OneFrame(), ManualClock())
+    page, uncounted = Page(OneFrame(), ManualClock()), Page(OneFrame(), ManualClock())
+    uncounted.scrapes = Scrapes()
     headers = {"accept": PROMETHEUS_2, "accept-encoding": "gzip"}
     answer = metrics_handler(page)(Request("GET", "/metrics", "", headers))
     assert answer.status == 200
@@ -94,9 +107,53 @@ def test_answer() -> None:
         ("Vary", "Accept, Accept-Encoding"),
         ("Content-Encoding", "gzip"),
     )
-    assert gzip.decompress(b"".join((*answer.before, answer.body))) == page.render(
+    assert gzip.decompress(b"".join((*answer.before, answer.body))) == uncounted.render(
         Format.OPENMETRICS
     )
     plain = metrics_handler(page)(Request("GET", "/metrics", "", {}))
     assert plain.headers == (("Vary", "Accept, Accept-Encoding"),)
-    assert b"".join((*plain.before, plain.body)) == page.render(Format.TEXT)
+    assert b"".join((*plain.before, plain.body)) == uncounted.render(Format.TEXT)
+
+
+def test_scrapes_are_counted() -> None:
+    """How many pages were given before this one, and how long that took."""
+    clock = ManualClock()
+    page = Page(Slow(clock), clock)
+    handle = metrics_handler(page)
+    ask = Request("GET", "/metrics", "", {})
+    pages = [whole(handle(ask)).decode().splitlines() for _ in range(3)]
+    told = [[line for line in page if line.startswith("neuron_observer_scrape")] for page in pages]
+    assert told == [
+        [f"neuron_observer_scrapes_total {n}", f"neuron_observer_scrape_seconds_total {n * 0.25}"]
+        for n in range(3)
+    ]
+
+
+class Slow(OneFrame):
+    """A feed that takes a quarter second."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def latest(self) -> Frame | None:
+        """Nothing, late."""
+        self._clock.advance(0.25)
+        return None
+
+
+def whole(answer: Response) -> bytes:
+    """The body of an answer, all parts of it."""
+    return b"".join((*answer.before, answer.body))
+
+
+def test_other_exporters_names() -> None:
+    """Each has a page; a name that nobody knows gets those that are known."""
+    handle = compat_handler({"b": lambda _: plain(200, "of b"), "a": lambda _: plain(200, "of a")})
+    assert handle(Request("GET", "/metrics/compat/a", "", {})) == plain(200, "of a")
+    for name in ("x", "", "a/b", "a/"):
+        refused = handle(Request("GET", f"{COMPAT}{name}", "", {}))
+        assert refused == plain(404, f"no names of {name!r} here; known: a, b")
+    assert compat_handler({})(Request("GET", "/metrics/compat/x", "", {})) == plain(
+        404, "no names of 'x' here; known: none yet"
+    )

@@ -28,30 +28,17 @@ def test_lanes_meet_on_one_grid() -> None:
     assert [number for number, due in enumerate(seen) if "slow" in due] == [0, 40]
 
 
-def test_other_periods_begin_a_new_grid() -> None:
-    """All lanes are due at once, then at their new periods; nothing counts as skipped."""
-    schedule = Schedule(PERIODS)
-    schedule.due(500.0)
-    assert schedule.change(PERIODS) is False
-    assert schedule.due(500.1) == {}
-    assert schedule.change(PERIODS | {"fast": 0.5, "normal": 2.0}) is True
-    assert schedule.periods["normal"] == 2.0
-    assert schedule.until_next(507.3) == 0.0
-    assert schedule.due(507.3) == {"fast": 0, "normal": 0, "slow": 0}
-    assert schedule.due(507.8) == {"fast": 0}
-    assert schedule.due(509.3) == {"fast": 2, "normal": 0}
-    assert schedule.skipped == {"fast": 2, "normal": 0, "slow": 0}
-
-
-def test_a_lane_that_follows_another_goes_on_to() -> None:
-    """At the new period of the one that it follows."""
+def test_a_lane_with_another_period_is_due_within_it() -> None:
+    """On the grid that began with the first question; a lane that follows goes on to."""
     schedule = Schedule(PERIODS)
     schedule.follow({"fast": "normal"})
     schedule.due(500.0)
-    schedule.change(PERIODS | {"normal": 3.0})
-    assert schedule.periods["fast"] == 3.0
-    schedule.due(500.0)
-    assert schedule.until_next(500.0) == 3.0
+    schedule.change(PERIODS | {"normal": 3.0, "slow": 7.0}, 501.0)
+    assert schedule.periods == {"fast": 3.0, "normal": 3.0, "slow": 7.0}
+    assert schedule.until_next(501.0) == 2.0
+    assert schedule.due(503.0) == {"normal": 0, "fast": 0}
+    assert "slow" in schedule.due(507.0)
+    assert schedule.skipped == dict.fromkeys(PERIODS, 0)
 
 
 @given(st.lists(st.floats(0.0, 0.2), min_size=1, max_size=200))
@@ -81,3 +68,45 @@ def test_every_point_of_the_grid_is_read_or_counted(steps: list[float]) -> None:
         passed = int((now - 1000.0) / period + 1e-6) + 1
         assert reads[lane] + schedule.skipped[lane] == passed
         assert reads[lane] <= len(steps) + 1
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0.0, 20.0), st.sampled_from(sorted(PERIODS)), st.floats(0.05, 60.0)),
+        max_size=30,
+    )
+)
+def test_other_periods_at_any_time(changes: list[tuple[float, str, float]]) -> None:
+    """A lane is next due within its new period; nothing counts as skipped that was not due."""
+    schedule, now = Schedule(PERIODS), 1000.0
+    schedule.due(now)
+    for wait, lane, period in changes:
+        until = now + wait
+        while (rest := schedule.until_next(now)) <= until - now:
+            now += rest
+            assert schedule.late(now) < 1e-3
+            assert set(schedule.due(now).values()) <= {0}
+        now = until
+        schedule.change({lane: period, "unknown": 1.0}, now)
+        assert schedule.periods[lane] == schedule.configured[lane] == period
+        assert schedule.late(now) == 0.0
+        assert schedule.until_next(now) <= min(schedule.periods.values()) + 1e-6
+    assert schedule.skipped == dict.fromkeys(PERIODS, 0)
+    assert "unknown" not in schedule.periods
+
+
+def test_how_late_it_is() -> None:
+    """Since the first point of the grid that was not taken."""
+    schedule = Schedule(PERIODS)
+    assert schedule.late(7.0) == 0.0
+    schedule.due(1000.0)
+    assert schedule.late(1000.2) == 0.0
+    assert round(schedule.late(1000.75), 6) == 0.5
+
+
+def test_periods_set_before_the_first_read() -> None:
+    """The grid begins with the first question, at the periods of then."""
+    schedule = Schedule(PERIODS)
+    schedule.change({"slow": 2.0}, 900.0)
+    assert schedule.due(1000.0) == {"fast": 0, "normal": 0, "slow": 0}
+    assert "slow" in schedule.due(1002.0)

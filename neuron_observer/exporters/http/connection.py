@@ -114,10 +114,19 @@ class Connection:
         self.closed = True
         self._server.forget(self)
         self.wire.sock.close()
-        if self._outlet:
-            self._outlet.close()
-        if self._end_stream:
-            self._fenced(self._end_stream)
+        end, outlet = self._end_stream, self._outlet
+        self._forget()
+        if outlet:
+            outlet.close()
+        if end:
+            self._fenced(end)
+
+    def _forget(self) -> None:
+        """Refer to nothing that refers to this: else a large answer stays until it is collected."""
+        self._step = self._late = self._then = _over
+        self._end_stream = self._outlet = None
+        self._outgoing.clear()
+        self._incoming.clear()
 
     def _go(self, step: Callable[[], None], events: int) -> None:
         self._step = step
@@ -151,7 +160,7 @@ class Connection:
             began = not self._incoming
             self._incoming.add(data)
             self._take()
-            if began and self._step == self._read:
+            if began and self._incoming and self._step == self._read:
                 self._by(self._limits.request_seconds, self._too_slow)
 
     def _take(self) -> None:
@@ -186,7 +195,8 @@ class Connection:
 
     def _refuse(self, answer: Response) -> None:
         self._incoming.clear()
-        self._outgoing.append(memoryview(head(answer, keep=False) + answer.body))
+        start = head(answer, keep=False, more=self._server.headers)
+        self._outgoing.append(memoryview(start + answer.body))
         self._then = self._linger
         self._send()
 
@@ -277,3 +287,7 @@ class Connection:
             self._go(self._flow, EVENT_READ | EVENT_WRITE)
             if self.deadline == inf:
                 self._by(self._limits.answer_seconds, self.close)
+
+
+def _over() -> None:
+    """Nothing is done any more."""

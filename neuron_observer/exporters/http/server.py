@@ -23,7 +23,7 @@ from neuron_observer.exporters.http.connection import Connection
 from neuron_observer.exporters.http.limits import Limits
 from neuron_observer.exporters.http.wire import PlainWire
 from neuron_observer.exporters.http.worker import Worker
-from neuron_observer.exporters.message import Peer, plain
+from neuron_observer.exporters.message import Peer, http_date, plain
 from neuron_observer.exporters.routes import choose
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 _AT_ONCE = 16  # connections that are taken before others have their turn
 _NO_DESCRIPTOR = 0.1  # seconds until the next try
+_NO_HURRY = 0.1  # seconds after an error that nobody thought of
 _LAST_SECONDS = 0.5  # for what is being answered while the server stops
 _CHECKS = 16  # passwords that wait to be checked
 _PEER = struct.Struct("3i")  # struct ucred of unix(7): pid, uid, gid
@@ -65,7 +66,9 @@ class Server:
         self.routes = routes
         self.limits = limits or Limits()
         self.report = report
-        self.now = (clock or SystemClock()).monotonic
+        self._clock = clock or SystemClock()
+        self.now = self._clock.monotonic
+        self._dated, self._date = 0, ""
         self.stopping = False
         self._web = web
         self._by_tcp: set[Connection] = set()
@@ -80,8 +83,11 @@ class Server:
 
     @property
     def headers(self) -> Iterable[tuple[str, str]]:
-        """What every answer has by configuration."""
-        return self._web.headers if self._web else ()
+        """What every answer has: the time (RFC 9110 §6.6.1), and what the configuration adds."""
+        now = int(self._clock.wall())
+        if now != self._dated:
+            self._dated, self._date = now, http_date(now)
+        return (("Date", self._date), *(self._web.headers if self._web else ()))
 
     def start(self) -> None:
         """Begin to accept, in a thread of its own."""
@@ -187,7 +193,11 @@ class Server:
 
     def _run(self) -> None:
         while not self.stopping:
-            self._turn()
+            try:
+                self._turn()
+            except Exception as error:  # noqa: BLE001 - whatever it is, others want an answer
+                self.report(f"the HTTP server: {type(error).__name__}: {error}")
+                self._clock.wait(_NO_HURRY)
         self._unlisten()
         for connection in [*self._by_tcp, *self._by_unix]:
             connection.stop(_LAST_SECONDS)

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections import deque
 
+# Bytes that the kernel may hold of an answer: left to itself it holds 4 MB a slow reader, which
+# counts as the daemon's memory though no figure of the process shows it.
+_KERNEL_HOLDS = 65536
 _CHUNK = 4096  # bytes that are read at once
 SCRAP = memoryview(bytearray(65536))  # for what is read and thrown away
 _PIECES = 64  # that are written at once
@@ -50,6 +53,7 @@ class PlainWire:
         sock.setblocking(False)
         if sock.family != socket.AF_UNIX:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KERNEL_HOLDS)
         self.sock = sock
         self.waits_for = EVENT_READ
 

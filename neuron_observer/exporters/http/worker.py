@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from queue import Full, Queue
+from contextlib import suppress
+from queue import Empty, Full, Queue
 from threading import Thread
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -33,9 +34,11 @@ class Worker:
 
     def close(self) -> None:
         """Do nothing more; what hangs is left behind."""
-        while not self._queue.empty():
-            self._queue.get_nowait()
-        self._queue.put_nowait(None)
+        with suppress(Empty):
+            while True:
+                self._queue.get_nowait()
+        with suppress(Full):
+            self._queue.put_nowait(None)
 
     def _run(self) -> None:
         while (work := self._queue.get()) is not None:

@@ -85,7 +85,7 @@ class Web:
             settings = self._read()
             mark = _mark(settings.files())
             made = _made(settings, self._clock)
-        except ConfigError as error:
+        except (ConfigError, OSError) as error:  # replaced while it was being read
             self._mark = None  # what is missing may be in a file that is not watched yet
             self._say(f"{error}\n  Until then the old certificate and passwords stay in use.")
             return

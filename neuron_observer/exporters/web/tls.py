@@ -56,7 +56,8 @@ def secured(tls: Tls) -> Secured:
         if error.reason == "KEY_VALUES_MISMATCH":
             message = f"is not the key of the certificate {tls.cert_file}"
             raise ConfigError(message, file=tls.key_file, remedy=_PAIR) from None
-        what = f"with its key {tls.key_file} is no PEM pair: {error.reason or error}"
+        why = f": {error.reason}" if error.reason else ""
+        what = f"with its key {tls.key_file} is no PEM pair{why}"
         raise ConfigError(what, file=tls.cert_file, remedy=_PAIR) from None
     _trust(context, tls)
     return Secured(context, tls.client_allowed_sans)
@@ -68,7 +69,7 @@ def _trust(context: ssl.SSLContext, tls: Tls) -> None:
     try:
         context.load_verify_locations(tls.client_ca_file or None, cadata=tls.client_ca or None)
     except ssl.SSLError as error:
-        message = f"holds no PEM certificate: {error.reason or error}"
+        message = "holds no PEM certificate" + (f": {error.reason}" if error.reason else "")
         raise ConfigError(message, file=tls.client_ca_file or "client_ca") from None
     context.verify_mode = _CLIENT[tls.client_certificate]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import threading
@@ -11,6 +12,7 @@ import pytest
 
 from neuron_observer.clock import SystemClock
 from neuron_observer.exporters.http import Limits, Server
+from neuron_observer.exporters.http.connection import Connection
 from neuron_observer.exporters.listener import Address, bound, listen
 from neuron_observer.exporters.message import Peer, Request, Response, Stream, plain
 from neuron_observer.exporters.routes import Route, owner_only
@@ -160,9 +162,8 @@ def test_whoever_waits_holds_up_nobody() -> None:
         assert b"too many wait" in third.recv(65536)
         assert b"the answer took too long" in rest(first)
         go_on.set()
-        assert asked(address, waits.replace(b"Host", b"Connection: close\r\nHost")).endswith(
-            b"at last\n"
-        )
+        last = waits.replace(b"Host", b"Connection: close\r\nHost")
+        assert any(asked(address, last).endswith(b"at last\n") for _ in range(50))
 
 
 def test_half_a_request_ends() -> None:
@@ -173,9 +174,26 @@ def test_half_a_request_ends() -> None:
 
 
 def test_silence_ends() -> None:
-    """An idle connection is closed without a word."""
-    with served(QUICK) as address, client(address) as sock:
+    """An idle connection is closed without a word; also one that was answered, and not sooner."""
+    clock = SystemClock()
+    with served(QUICK) as address, client(address) as sock, client(address) as other:
+        sock.sendall(GET)
+        assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+        begin = clock.monotonic()
         assert rest(sock) == b""
+        assert clock.monotonic() - begin >= QUICK.idle_seconds - 0.05
+        assert rest(other) == b""
+
+
+def test_pauses_are_no_haste() -> None:
+    """Between two requests a client may take longer than for one."""
+    with served(QUICK) as address, client(address) as sock:
+        for _ in range(2):
+            sock.sendall(GET)
+            assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+            SystemClock().wait(QUICK.request_seconds * 1.5)
+        sock.sendall(LAST)
+        assert rest(sock).startswith(b"HTTP/1.1 200")
 
 
 def test_whoever_takes_no_answer_is_cut_off() -> None:
@@ -424,3 +442,18 @@ def test_a_unix_socket_tells_who_asks(tmp_path: Path) -> None:
         server.close()
     with served(routes={"/who": lambda request: plain(200, str(request.peer))}) as address:
         assert asked(address, LAST.replace(b"/hello", b"/who")).endswith(b"\r\n\r\nNone\n")
+
+
+def test_connections_are_gone_at_once() -> None:
+    """Not only once the collector of cycles comes by: what was being sent may be large."""
+    gc.collect()
+    gc.disable()
+    try:
+        with served() as address:
+            for path in (b"/hello", b"/nix", b"/large"):
+                assert asked(address, LAST.replace(b"/hello", path))
+            with client(address) as sock:
+                sock.sendall(GET[:10])
+        assert not [one for one in gc.get_objects() if isinstance(one, Connection)]
+    finally:
+        gc.enable()

@@ -257,6 +257,9 @@ def befall(there: Machine, board: Board) -> None:
         wait = partial(_told, there, told)
         board.note(f"reload: {told}", there.wait_for(wait, 5.0) is not None and active(there))
     config.unlink()
+    grave = there.run("journalctl", "-u", SERVICE, "-o", "cat", "--no-pager", "-p", "warning").out
+    graded = "refused" in grave and "reloaded" not in grave and "<4>" not in grave
+    board.note("the journal has a priority for each line", graded)
     failed = shown(there, "NRestarts")["NRestarts"]
     board.note("restarts were the two above", failed == "2", failed)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -117,6 +118,7 @@ def command(  # noqa: PLR0913 - one an option
             run(loaded, sources, listeners, call)
     lines.info("stopped", "stopped")
     lines.close()
+    gc.freeze()  # what is left goes with the process; to look through it first takes long
 
 
 def _socket(loaded: Loaded, host_root: str) -> str:

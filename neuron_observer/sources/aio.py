@@ -14,7 +14,8 @@ import struct
 import sys
 from functools import cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from threading import Lock
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +96,10 @@ class Reads:
         self._form = struct.Struct("")
         self._data = b""
         self._contents: list[bytes] = []
-        self._call(calls.setup, ctypes.c_long(count), ctypes.byref(self._context))
+        self._room = _Spare.take(self._context, count)  # reads that the context takes at once
+        if not self._room:
+            self._room = count
+            self._call(calls.setup, ctypes.c_long(count), ctypes.byref(self._context))
 
     def read(self) -> list[bytes]:
         """What each holds now, the same list as before if nothing is new; OSError if one fails."""
@@ -167,10 +171,48 @@ class Reads:
         return int(result)
 
     def close(self) -> None:
-        """Give the context back; the descriptors are the caller's."""
+        """Leave the context to whoever needs one next; the descriptors are the caller's."""
         if self._context.value:
-            self._call(self._calls.destroy, self._context)
+            every, none = ctypes.c_long(len(self._order)), ctypes.c_long(0)
+            left_over = ctypes.byref(self._events)
+            self._call(self._calls.getevents, self._context, none, every, left_over, None)
+            if not _Spare.keep(self._context, self._room):
+                self._call(self._calls.destroy, self._context)
             self._context.value = 0
+
+
+class _Spare:
+    """Contexts that nobody uses.
+
+    To destroy one waits for all processors (io_destroy: some 20 ms, more under load), and a driver
+    that is loaded again, or a daemon that ends, closes a hundred. Those that are left go with the
+    process, all at once.
+    """
+
+    _MOST: ClassVar = 256
+    _lock: ClassVar = Lock()
+    _free: ClassVar[list[tuple[int, int]]] = []  # (room, context)
+
+    @classmethod
+    def take(cls, context: ctypes.c_ulong, count: int) -> int:
+        """Set a context that takes so many reads; its room, 0 if there is none."""
+        with cls._lock:
+            fitting = [each for each in cls._free if each[0] >= count]
+            if not fitting:
+                return 0
+            best = min(fitting)
+            cls._free.remove(best)
+        context.value = best[1]
+        return best[0]
+
+    @classmethod
+    def keep(cls, context: ctypes.c_ulong, room: int) -> bool:
+        """Keep one for the next; False if there are enough."""
+        with cls._lock:
+            if len(cls._free) >= cls._MOST:
+                return False
+            cls._free.append((room, context.value))
+            return True
 
 
 def open_reads(descriptors: Sequence[int], limits: Sequence[int]) -> Reads | None:

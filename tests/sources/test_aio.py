@@ -97,9 +97,34 @@ def test_closes_twice(reads: Reads) -> None:
         reads.read()
 
 
+def test_a_context_is_used_again(monkeypatch: pytest.MonkeyPatch, descriptors: list[int]) -> None:
+    """To destroy one costs more than all reads; a smaller set fits, a larger one does not."""
+    monkeypatch.setattr(aio._Spare, "_free", [])
+    first = open_reads(descriptors, [LIMIT] * MANY)
+    assert first is not None
+    expected, context = first.read(), first._context.value
+    first.close()
+    again = open_reads(descriptors[:2], [LIMIT] * 2)
+    assert again is not None
+    assert (again._context.value, again._room) == (context, MANY)
+    assert again.read() == expected[:2]
+    other = open_reads(descriptors * 100, [LIMIT] * (MANY * 100))
+    assert other is not None
+    assert other._context.value not in (0, context)
+    assert other.read() == expected * 100
+    again.close()
+    other.close()
+    monkeypatch.setattr(aio._Spare, "_MOST", 2)
+    third = open_reads(descriptors * 200, [LIMIT] * (MANY * 200))
+    assert third is not None
+    third.close()  # there are enough
+    assert aio._Spare._free == [(MANY, context), (MANY * 100, aio._Spare._free[1][1])]
+
+
 @pytest.mark.parametrize("machine", ["riscv64", "x86_64", "aarch64"])
 def test_where_there_is_none(monkeypatch: pytest.MonkeyPatch, machine: str) -> None:
     """An unknown processor, or a kernel that gives no context: then nobody reads so."""
+    monkeypatch.setattr(aio._Spare, "_free", [])
     monkeypatch.setattr(aio, "_CALLS", {machine: aio._Calls(1 << 20, 1 << 20, 1 << 20, 1 << 20)})
     assert open_reads([0], [LIMIT]) is None
 

@@ -101,13 +101,18 @@ class Interfaces:
         """Enough pairs for `total` attributes, of which `moving` move with every `send`."""
         self._folder = sysfs / "class" / "net"
         self.active = -(-moving // (len(_SENT) + len(_RECEIVED)))
-        self.pairs = max(self.active, -(-(total - moving) // (2 * _STILL)))
+        self.pairs = max(self.active, self.pairs_for(moving, total))
         Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1", "utf-8")
         commands = [f"link add v{i} type veth peer name w{i}\n" for i in range(self.pairs)]
         for i in range(self.active):
             commands += [f"link set v{i} up\n", f"link set w{i} up\n"]
         subprocess.run(["ip", "-batch", "-"], input="".join(commands).encode(), check=True)
         self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+
+    @staticmethod
+    def pairs_for(moving: int, total: int) -> int:
+        """Pairs with so many attributes that rest."""
+        return -(-(total - moving) // (2 * _STILL))
 
     def send(self) -> None:
         """Move the counters of the active pairs: one frame each."""

@@ -222,6 +222,28 @@ def test_nobody_waits_for_a_read_that_is_owed(
     assert _value(back, "device.firmware.answering", 5) == 1
 
 
+def test_what_was_read_stays_while_the_next_read_takes_long(
+    tree: Callable[[str], ListingFs], clock: ManualClock
+) -> None:
+    """Up to the deadline: its value and its time are those of the read before."""
+    host = tree("trn2.3xlarge-2.30.2-busy")
+    workers = StuckWorkers(host, clock, set())
+    collector = _collector(host, clock, workers)
+    (first,) = collector.poll(wait=0.0)
+    workers.stuck.add(0)
+    clock.advance(PERIOD)
+    assert collector.poll(wait=0.0) == []
+    clock.advance(2.0)
+    (slow,) = collector.poll(wait=0.0)
+    assert _get([slow], "device.serial") == _get([first], "device.serial")
+    assert slow.read_at == first.read_at
+    assert _value([slow], "device.firmware.answering") == 0
+    assert {slow.cells[row] for row in slow.changed} == {2.0, 0}
+    clock.advance(8.0)
+    (late,) = collector.poll(wait=0.0)
+    assert _get([late], "device.serial") == Missing(Why.STALE, "no answer for 10.0 s")
+
+
 def test_an_answer_that_came_while_we_were_stopped_is_in_time(
     tree: Callable[[str], ListingFs], clock: ManualClock
 ) -> None:

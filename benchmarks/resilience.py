@@ -228,6 +228,7 @@ def real_reload(folder: Path) -> bool:
     Their interfaces go and come back; only then do new attributes stand under the same paths.
     """
     enter_namespaces(network=True)
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     root = make_host(folder, LISTING)
     mount("sysfs", folder / "sysfs", read_only=True)
     files = [root / path for path in counted(root)]
@@ -238,7 +239,7 @@ def real_reload(folder: Path) -> bool:
         shown = names(before)
         removed = "".join(f"link del v{number}\n" for number in range(pairs(files)))
         subprocess.run(["ip", "-batch", "-"], input=removed.encode(), check=True)
-        running.wait(lambda look: len(names(look)) < len(shown) / 2, "that the attributes are gone")
+        running.wait(lambda look: not names(look) >= shown, "that the attributes are gone")
         _clock.wait(AWAY)
         for file in files:
             unmount(file)
@@ -290,7 +291,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--changes", type=int, default=200)
     parser.add_argument("--short", action="store_true", help="told, others and stop alone")
+    parser.add_argument("--real", metavar="FOLDER", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.real:
+        return 0 if real_reload(Path(options.real)) else 1
     print(machine(), flush=True)
     if not possible():
         print("not measured: needs root and /dev/fuse")
@@ -310,8 +314,9 @@ def main() -> int:
             illness = stack.enter_context(sick(folder / "source", where, folder / "control"))
             met &= on(root, illness)
     if not options.short:
-        with tempfile.TemporaryDirectory() as name:
-            met &= real_reload(Path(name))
+        with tempfile.TemporaryDirectory() as name:  # removed where nothing is mounted
+            again = [sys.executable, "-m", "benchmarks.resilience", "--real", name]
+            met &= not subprocess.call(again)
     return 0 if met else 1
 
 

@@ -16,10 +16,15 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuron_observer.collectors.sysfs import plan_devices
+from neuron_observer.collectors.topology import read_topology
+from neuron_observer.sources.hostfs import DirectoryFs
 from neuron_observer.sources.listing import read_listing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from neuron_observer.collectors.sysfs import Plans
 
 _CLONE_NEWNS, _CLONE_NEWNET = 0x00020000, 0x40000000
 _MS_RDONLY, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x1, 0x1000, 0x4000, 0x40000
@@ -34,6 +39,12 @@ _MAY_MOVE = {*_SENT, *_RECEIVED, "rx_dropped", "tx_dropped", "rx_nohandler"}
 _STILL = 17  # attributes of an interface that never move, at least
 
 _libc = ctypes.CDLL(None, use_errno=True)
+
+
+def planned(root: Path) -> Plans:
+    """What the program would read of a host's devices, by lane."""
+    host = DirectoryFs(str(root))
+    return plan_devices(host, read_topology(host), {})
 
 
 def _call(name: str, *arguments: object) -> None:
@@ -101,13 +112,18 @@ class Interfaces:
         """Enough pairs for `total` attributes, of which `moving` move with every `send`."""
         self._folder = sysfs / "class" / "net"
         self.active = -(-moving // (len(_SENT) + len(_RECEIVED)))
-        self.pairs = max(self.active, -(-(total - moving) // (2 * _STILL)))
+        self.pairs = max(self.active, self.pairs_for(moving, total))
         Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1", "utf-8")
         commands = [f"link add v{i} type veth peer name w{i}\n" for i in range(self.pairs)]
         for i in range(self.active):
             commands += [f"link set v{i} up\n", f"link set w{i} up\n"]
         subprocess.run(["ip", "-batch", "-"], input="".join(commands).encode(), check=True)
         self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+
+    @staticmethod
+    def pairs_for(moving: int, total: int) -> int:
+        """Pairs with so many attributes that rest."""
+        return -(-(total - moving) // (2 * _STILL))
 
     def send(self) -> None:
         """Move the counters of the active pairs: one frame each."""

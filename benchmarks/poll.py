@@ -25,7 +25,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks.hosts import Interfaces, bind, enter_namespaces, mount, write_tree
+from benchmarks.hosts import Interfaces, bind, enter_namespaces, mount, planned, write_tree
 from benchmarks.measuring import (
     TREES,
     Goal,
@@ -84,11 +84,9 @@ class Floor:
 
 def files_of_a_tick(root: Path) -> list[Path]:
     """What the lanes read, by the program's own plan."""
-    reader = HostReader(DirectoryFs(str(root)), SystemClock())
-    reader.close()
     return [
         root / device.path / path
-        for device, plans in reader.plans.values()
+        for device, plans in planned(root).values()
         for lane in LANES
         for path in plans[lane].targets
     ]

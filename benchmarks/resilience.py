@@ -11,6 +11,7 @@ again and again. Seen from outside, on the daemon's page:
 - frames: the longest time without a new one. They feed the watchdog, so it must stay below 5 s
 - reload: the driver's whole tree vanishes and comes back: until all series are there again, two
   periods of the normal lane; not one descriptor more or less than before
+  the same of real sysfs attributes
 - tool: a program that is called and hangs in the same way: given up in time, left, not called again
 - stop: SIGTERM while registers hang, with a driver whose reads block (2.24.7): 2 s
 
@@ -24,14 +25,16 @@ from __future__ import annotations
 
 import argparse
 import random
+import subprocess
 import sys
 import tempfile
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from statistics import median, quantiles
 from typing import TYPE_CHECKING
 
-from benchmarks.hosts import enter_namespaces, write_tree
+from benchmarks.hosts import Interfaces, bind, enter_namespaces, mount, unmount, write_tree
 from benchmarks.measuring import TREES, machine, within
 from benchmarks.running import daemon
 from benchmarks.sick import possible, sick
@@ -219,6 +222,61 @@ def moved(root: Path) -> Iterator[Path]:
     yield from (root / DEVICES, root / "sys/class/neuron_device", root / "sys/module/neuron")
 
 
+def real_reload(folder: Path) -> bool:
+    """The same of real sysfs attributes, whose descriptors are dead for ever: ENODEV.
+
+    Their interfaces go and come back; only then do new attributes stand under the same paths.
+    """
+    enter_namespaces(network=True)
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    root = make_host(folder, LISTING)
+    mount("sysfs", folder / "sysfs", read_only=True)
+    files = [root / path for path in counted(root)]
+    lay_attributes(folder / "sysfs", files)
+    with daemon(root) as running:
+        before = running.wait(lambda look: KEPT in look.series, "what is kept")
+        kept, open_then = before.series[KEPT], running.descriptors()
+        shown = names(before)
+        removed = "".join(f"link del v{number}\n" for number in range(pairs(files)))
+        subprocess.run(["ip", "-batch", "-"], input=removed.encode(), check=True)
+        running.wait(lambda look: not names(look) >= shown, "that the attributes are gone")
+        _clock.wait(AWAY)
+        for file in files:
+            unmount(file)
+        lay_attributes(folder / "sysfs", files)
+        begin = _clock.monotonic()
+        running.wait(lambda look: names(look) >= shown, "all series after the reload")
+        back = _clock.monotonic() - begin
+        running.wait(lambda look: look.series[KEPT] == kept, "as many descriptors")
+        open_now = running.descriptors()
+    met = within("reload of real sysfs: all series back after", back, 2 * PERIODS["normal"], "s")
+    print(f"    open files: {open_then} before, {open_now} after; {len(files)} attributes")
+    return met and open_now <= open_then
+
+
+def counted(root: Path) -> list[str]:
+    """The files of the fast and the normal lane that hold one number."""
+    host = DirectoryFs(str(root))
+    found = [
+        f"{device.path}/{path}"
+        for device, lanes in plan_devices(host, read_topology(host), {}).values()
+        for lane in ("fast", "normal")
+        for path in lanes[lane].targets
+    ]
+    return [path for path in found if (root / path).read_bytes().strip().isdigit()]
+
+
+def pairs(files: list[Path]) -> int:
+    """Interfaces that have so many attributes at rest."""
+    return Interfaces.pairs_for(0, len(files))
+
+
+def lay_attributes(sysfs: Path, files: list[Path]) -> None:
+    """Real attributes, of interfaces that are new, over files."""
+    interfaces = Interfaces(sysfs, 0, len(files))
+    bind(list(islice(interfaces.still(), len(files))), files)
+
+
 def stop_while_it_hangs(root: Path, illness: Sickness) -> bool:
     """SIGTERM, with reads that cannot be killed in a process of their own."""
     illness.set(*hanging(root))
@@ -233,7 +291,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--changes", type=int, default=200)
     parser.add_argument("--short", action="store_true", help="told, others and stop alone")
+    parser.add_argument("--real", metavar="FOLDER", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.real:
+        return 0 if real_reload(Path(options.real)) else 1
     print(machine(), flush=True)
     if not possible():
         print("not measured: needs root and /dev/fuse")
@@ -252,6 +313,10 @@ def main() -> int:
             where.rename(folder / "source")
             illness = stack.enter_context(sick(folder / "source", where, folder / "control"))
             met &= on(root, illness)
+    if not options.short:
+        with tempfile.TemporaryDirectory() as name:  # removed where nothing is mounted
+            again = [sys.executable, "-m", "benchmarks.resilience", "--real", name]
+            met &= not subprocess.call(again)
     return 0 if met else 1
 
 

@@ -22,7 +22,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.hosts import write_tree
+from benchmarks.hosts import planned, write_tree
 from benchmarks.measuring import Goal, Pair, judge, machine
 from benchmarks.poll import LANES, LISTING
 from neuron_observer.catalogue import METRICS, Kind
@@ -92,11 +92,9 @@ def rules() -> tuple[Rule, ...]:
 
 def moving_files(root: Path, *, errors: bool) -> list[Path]:
     """A share of the files of a tick: those that a job moves, or any."""
-    reader = HostReader(DirectoryFs(str(root)), SystemClock())
-    reader.close()
     targets = [
         (root / device.path / path, cells[0].spec.id)
-        for device, plans in reader.plans.values()
+        for device, plans in planned(root).values()
         for lane in LANES
         for path, cells in plans[lane].targets.items()
         if cells[0].source.format in ("count", "heartbeat")

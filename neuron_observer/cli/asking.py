@@ -32,7 +32,7 @@ _OF_A_HOST = {  # parameter → option; each tells how a host is to be read
 _OF_A_SIMULATION = ("simulated_scenario", "simulated_instance", "simulated_driver")
 
 
-def named() -> Client | None:
+def named(*, patience: float | None = None) -> Client | None:
     """The daemon of `--connect`; None where there is none. `UsageError` if it is wrong."""
     context = click.get_current_context(silent=True)
     url, ca_file = _asked(context, "connect"), _asked(context, "ca_file")
@@ -46,10 +46,10 @@ def named() -> Client | None:
             f"--connect and {other or '--direct'} exclude each other",
             remedy="What a daemon reads, and how, is said where it is started.",
         )
-    from neuron_observer.client import Client  # noqa: PLC0415 - where it is asked
+    from neuron_observer.client import PATIENCE, Client  # noqa: PLC0415 - where it is asked
     from neuron_observer.client.address import parse  # noqa: PLC0415 - the same
 
-    return Client(parse(url, ca_file))
+    return Client(parse(url, ca_file), patience=patience or PATIENCE)
 
 
 def here() -> Client | None:

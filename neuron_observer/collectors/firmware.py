@@ -30,7 +30,7 @@ LONGEST_BACK_OFF = 300.0  # seconds
 SLOW_READ = 0.1  # seconds; a healthy register takes microseconds
 BLOCKED_READ = 0.9  # seconds; a blocking driver retries for whole seconds before it prints 0
 AWAY, LAST_CHANCE = 1.0, 0.05  # seconds since the last poll; for answers that came meanwhile
-SLOW_ANSWER = 2.0  # seconds without an answer, after which it is told that one is waited for
+SLOW_ANSWER = 1.0  # seconds without an answer, after which it is told that one is waited for
 READ_SECONDS = METRICS["device.firmware.read_seconds"]
 ANSWERING = METRICS["device.firmware.answering"]
 _PENDING = Missing(Why.NOT_YET, "not read yet")
@@ -46,6 +46,7 @@ class _State:
         self.due_at = 0.0  # monotonic
         self.owed = False  # no answer yet, as far as we have looked
         self.told = False  # that an answer is waited for
+        self.last: Batch | None = None
 
     def slow(self, now: float) -> bool:
         """Whether it must be told now that an answer takes long."""
@@ -125,12 +126,20 @@ class FirmwareCollector:
         return batches + [self._waiting(i) for i, state in self._states.items() if state.slow(now)]
 
     def _waiting(self, index: int) -> Batch:
-        """A read takes long already, though its deadline is not over."""
+        """A read takes long, though its deadline is not over: what was read before stays so long.
+
+        That it was read, and when, is as before; only that an answer is waited for is new.
+        """
         state, now = self._states[index], self._clock.monotonic()
         state.told = True
         waited = now - state.asked_at
-        reason = Missing(Why.STALE, f"the read takes long: {waited:.1f} s so far")
-        return self._marked(self._batches[index].missing(reason, now), waited, answering=False)
+        if state.last is None:
+            reason = Missing(Why.STALE, f"the read takes long: {waited:.1f} s so far")
+            return self._marked(self._batches[index].missing(reason, now), waited, answering=False)
+        marked = self._marked(state.last, waited, answering=False)
+        columns = marked.layout.columns
+        rows = tuple(columns[spec.id].start for spec in (READ_SECONDS, ANSWERING))
+        return marked._replace(changed=rows)
 
     def _gathered(self, seconds: float, *, since: float = 0.0) -> list[Batch]:
         """Batches of the reads asked for at `since` or later that come back within `seconds`."""
@@ -189,7 +198,8 @@ class FirmwareCollector:
         state.failures = 0 if answering else state.failures + 1
         pause = min(PERIOD * 2**state.failures, LONGEST_BACK_OFF) if state.failures else self.period
         state.due_at = self._clock.monotonic() + pause
-        return self._marked(batch, seconds, answering=answering)
+        state.last = self._marked(batch, seconds, answering=answering)
+        return state.last
 
     def _marked(self, batch: Batch, seconds: float, *, answering: bool) -> Batch:
         """With what is said of the read itself."""

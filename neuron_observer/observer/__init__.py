@@ -34,7 +34,7 @@ __all__ = ["ALL_LANES", "HostReader", "Options"]
 
 _IDENTITY_LANES = ("slow", "firmware")  # names, serial numbers, neighbours
 _NOTIFIES = "device.health.error_events"
-DEADLINE = 2.0  # seconds that firmware registers may take: none waits, from driver 2.25.4 on
+DEADLINE = 10.0  # seconds that firmware registers may take
 JOBS_DEADLINE, JOBS_PATIENCE = 10.0, 0.1  # seconds that /proc may take: of a command, a daemon
 BLOCKING_DEADLINE = 60.0  # the same on drivers whose reads block
 

@@ -103,7 +103,7 @@ def test_a_one_shot_waits_once_for_a_stuck_device(
 def test_a_stuck_device_is_asked_less_and_less(
     tree: Callable[[str], ListingFs], clock: ManualClock
 ) -> None:
-    """Told after 2 s and at the deadline; back-off doubles to five minutes, a good read ends it."""
+    """Told after 1 s and at the deadline; back-off doubles to five minutes, a good read ends it."""
     host = tree("trn2.3xlarge-2.30.2-busy")
     workers = StuckWorkers(host, clock, {0})
     collector = _collector(host, clock, workers)
@@ -113,7 +113,7 @@ def test_a_stuck_device_is_asked_less_and_less(
             asked.append(clock.monotonic())
         clock.advance(1.0)
     pauses = [later - earlier for earlier, later in pairwise(asked)]
-    assert pauses == [8, 20, 40, 80, 160, LONGEST_BACK_OFF, LONGEST_BACK_OFF, LONGEST_BACK_OFF]
+    assert pauses == [9, 20, 40, 80, 160, LONGEST_BACK_OFF, LONGEST_BACK_OFF, LONGEST_BACK_OFF]
     workers.stuck.clear()
     workers.owed.clear()
     clock.advance(LONGEST_BACK_OFF)
@@ -195,22 +195,22 @@ def test_errno_becomes_a_reason(tree: Callable[[str], ListingFs], clock: ManualC
 def test_nobody_waits_for_a_read_that_is_owed(
     tree: Callable[[str], ListingFs], clock: ManualClock
 ) -> None:
-    """Without waiting, a read stays owed over polls: slow after 2 s, late after its deadline."""
+    """Without waiting, a read stays owed over polls: slow after 1 s, late after its deadline."""
     host = tree("trn2.48xlarge-2.30.2-busy")
     workers = StuckWorkers(host, clock, {5})
     collector = _collector(host, clock, workers)
     begin = clock.monotonic()
     first = collector.poll(wait=0.0)
     assert {batch.device for batch in first} == set(range(16)) - {5}
-    clock.advance(1.9)
+    clock.advance(0.9)
     assert collector.poll(wait=0.0) == []
     clock.advance(0.1)
     (slow,) = collector.poll(wait=0.0)
     assert _value([slow], "device.firmware.answering", 5) == 0
-    assert _value([slow], "device.firmware.read_seconds", 5) == 2.0
-    slowly = Missing(Why.STALE, "the read takes long: 2.0 s so far")
+    assert _value([slow], "device.firmware.read_seconds", 5) == 1.0
+    slowly = Missing(Why.STALE, "the read takes long: 1.0 s so far")
     assert _get([slow], "device.serial", 5) == slowly
-    clock.advance(7.9)
+    clock.advance(8.9)
     assert collector.poll(wait=0.0) == []
     clock.advance(0.1)
     late = [batch for batch in collector.poll(wait=0.0) if batch.device == 5]
@@ -220,6 +220,28 @@ def test_nobody_waits_for_a_read_that_is_owed(
     workers.answers[5] = read_files(host, clock, collector._requests[5])
     back = [batch for batch in collector.poll(wait=0.0) if batch.device == 5]
     assert _value(back, "device.firmware.answering", 5) == 1
+
+
+def test_what_was_read_stays_while_the_next_read_takes_long(
+    tree: Callable[[str], ListingFs], clock: ManualClock
+) -> None:
+    """Up to the deadline: its value and its time are those of the read before."""
+    host = tree("trn2.3xlarge-2.30.2-busy")
+    workers = StuckWorkers(host, clock, set())
+    collector = _collector(host, clock, workers)
+    (first,) = collector.poll(wait=0.0)
+    workers.stuck.add(0)
+    clock.advance(PERIOD)
+    assert collector.poll(wait=0.0) == []
+    clock.advance(1.0)
+    (slow,) = collector.poll(wait=0.0)
+    assert _get([slow], "device.serial") == _get([first], "device.serial")
+    assert slow.read_at == first.read_at
+    assert _value([slow], "device.firmware.answering") == 0
+    assert {slow.cells[row] for row in slow.changed} == {1.0, 0}
+    clock.advance(9.0)
+    (late,) = collector.poll(wait=0.0)
+    assert _get([late], "device.serial") == Missing(Why.STALE, "no answer for 10.0 s")
 
 
 def test_an_answer_that_came_while_we_were_stopped_is_in_time(

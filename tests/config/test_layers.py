@@ -82,7 +82,6 @@ def test_an_empty_variable_says_the_empty_value() -> None:
     [
         "NEURON_OBSERVER_CONFIG",
         "NEURON_OBSERVER_HOST_ROOT",
-        "NEURON_OBSERVER_CONNECT_PASSWORD",
         "NEURON_OBSERVER_HOOK",
         "NEURON_OBSERVER_HOOK_FOLDER",
         "NEURON_OBSERVER_CONNECT_PASSWORD",

@@ -201,7 +201,7 @@ def test_e06_a_driver_that_does_not_answer_is_critical_within_a_minute(
                 found.setdefault(one.entity.device, clock.monotonic() - begin)
     frame = frames[-1]
     assert found.keys() == stuck
-    assert found[5] <= 12.5  # what a firmware period and 2 s are
+    assert found[5] <= 20.5  # the firmware's period and its deadline
     assert len({id(one) for one in frames}) == 240
     assert len(workers) == 1
     assert workers[0].owed == stuck

@@ -123,7 +123,7 @@ def command(  # noqa: PLR0913 - one an option
             _say(f"{__version__}: {places(listeners, web)}, host {reader.host.root}")
             if text := warning(listeners, web):
                 _say(text)
-            if store.problem:
+            if state and store.problem:
                 _say(f"what is found is kept in memory only: {store.problem}")
             daemon.run()
     _say("stopped")

@@ -165,7 +165,7 @@ class Roster:
             self.left.append(instance)
 
     def _rename(self, before: str, key: str) -> None:
-        self._scene.rename(before, key)
+        self._scene.rekey(before, key)
         self._resolved = {_named(mark, before, key): at for mark, at in self._resolved.items()}
         self._kept = {_named(mark, before, key): one for mark, one in self._kept.items()}
 

@@ -101,7 +101,7 @@ class Scene:
             for place in [place for place in values if place.device == device]:
                 self.departed[self._mark(metric, place)] = values.pop(place)
 
-    def rename(self, before: str, key: str) -> None:
+    def rekey(self, before: str, key: str) -> None:
         """A chip has another key from now on: its serial number became known."""
         self._asked = None
         self.departed = {_named(mark, before, key): v for mark, v in self.departed.items()}

@@ -41,7 +41,7 @@ class Judge:
 
     def __init__(self, engine: Engine, memory: Memory | None = None) -> None:
         self.engine = engine
-        self._beside = Beside(engine, memory)
+        self._beside = Beside(lambda: self.engine, memory)
         self._impacts = Impacts()
 
     def __call__(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from neuron_observer.model import Place, State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from neuron_observer.model import Entity, Finding
     from neuron_observer.rules.engine import Engine
@@ -20,8 +20,9 @@ _Whose: TypeAlias = "tuple[str, Entity]"
 class Beside:
     """Each stands for as long as it is told, and is over when it is told no more."""
 
-    def __init__(self, engine: Engine, memory: Memory | None) -> None:
-        self.engine = engine
+    def __init__(self, engine: Callable[[], Engine], memory: Memory | None) -> None:
+        """`engine` gives the one that judges now: another one follows it when rules change."""
+        self._engine = engine
         kept = memory.findings.items() if memory else ()
         earlier = [one for mark, one in kept if mark.rule in IDS and one.told]
         self._stands: dict[_Whose, Finding] = {
@@ -49,10 +50,10 @@ class Beside:
         stands |= {} if certain else missed
         self._stands = stands
         self._said = {whose: word for whose, word in self._said.items() if whose in stands}
-        hush = self.engine.hush
+        hush = self._engine().hush
         shown = list(stands.values())
         if hush.suppressions:
-            shown = [hush(one, self.engine.scene.keys) for one in shown]
+            shown = [hush(one, self._engine().scene.keys) for one in shown]
         return (*shown, *(one._replace(state=State.RESOLVED) for one in over.values()))
 
     def _told(self, finding: Finding) -> Finding:
@@ -82,7 +83,7 @@ class Beside:
         from neuron_observer.rules.lifecycle import Life  # noqa: PLC0415 - rarely needed
         from neuron_observer.rules.memory import Kept, Mark  # noqa: PLC0415 - the same
 
-        keys = self.engine.scene.keys
+        keys = self._engine().scene.keys
         found = {}
         for whose, one in self._stands.items():
             who = one.entity

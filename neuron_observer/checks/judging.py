@@ -41,7 +41,7 @@ class Judge:
 
     def __init__(self, engine: Engine, memory: Memory | None = None) -> None:
         self.engine = engine
-        self._beside = Beside(engine, memory)
+        self._beside = Beside(lambda: self.engine, memory)
         self._impacts = Impacts()
 
     def __call__(
@@ -61,7 +61,6 @@ class Judge:
     def renew(self, rules: Sequence[Rule], *, trust_untested_driver: bool) -> None:
         """Judge by other rules from now on; findings that stand go on as they are."""
         self.engine = self.engine.successor(rules, trust_untested_driver=trust_untested_driver)
-        self._beside.engine = self.engine
 
     def explain(self, finding_id: str) -> str:
         """What a finding means, what shows it now, what to do; empty if the id is unknown."""

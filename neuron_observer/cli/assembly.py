@@ -57,7 +57,8 @@ def run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], ca
     web = _web(config, call)
     rules = rules_of(config, call.extra)
     host = open_host(call.host_root)
-    store = open_store(_state(loaded, call.host_root), host, call.clock, _retention(config))
+    state = _state(loaded, call.host_root)
+    store = open_store(state, host, call.clock, _retention(config))
     judge = judge_by(rules, trust_untested_driver=config.trust_untested_driver, memory=store.load())
     reader = open_reader(
         call.host_root,
@@ -114,7 +115,8 @@ def run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], ca
         if text := warning(listeners, web):
             lines.warning("open_to_others", text)
         if store.problem:
-            lines.warning("kept_in_memory", f"kept in memory only: {store.problem}")
+            say = lines.warning if state else lines.info
+            say("kept_in_memory", f"kept in memory only: {store.problem}")
         daemon.run()
 
 

@@ -124,14 +124,13 @@ class Instance:
     def restore(self, kept: Kept, now: float, wall: float) -> None:
         """Go on with a finding of an earlier run; time that must pass begins anew.
 
-        What a window showed then still counts until its end; what must last for long is looked at
-        for as long before it is believed to be gone.
+        What the growth of a counter showed then still counts until its window ends.
         """
         self.life = kept.life._replace(since=now)
         self.confirmed, self.escalated = kept.confirmed, kept.escalated
         self.word, self.told = kept.word, kept.told
         left = 0.0 if kept.until is None else kept.until - wall
-        self.doubted_until = now + max(min(left, r.longest(self.rule)), r.lasting(self.rule))
+        self.doubted_until = now + max(min(left, r.longest(self.rule)), 0.0)
 
     def acknowledge(self, word: Word) -> None:
         """Somebody knows of its finding."""
@@ -170,9 +169,7 @@ class Instance:
             if outcome.truth is False:
                 self._hard_at, self._witness = None, None
             return before
-        truth = outcome.truth
-        if truth is False and scene.now < self.doubted_until:
-            truth = None
+        truth = None if self._doubts(outcome, scene.now) else outcome.truth
         self.life = step(self.life, truth, scene.now, wall, self.tempo)
         if outcome.truth:
             self.shown, self.told = outcome.sights, None
@@ -180,6 +177,13 @@ class Instance:
         elif outcome.truth is False:
             self._hard_at, self._witness = None, None
         return before
+
+    def _doubts(self, outcome: Outcome, now: float) -> bool:
+        """Whether false may only mean that this run has not watched for long enough."""
+        if outcome.truth is not False or self.told is None:
+            return False
+        lasts = outcome.again is not None and r.awaits(self.rule)
+        return lasts or now < self.doubted_until
 
     def _look(self, scene: Scene) -> Outcome:
         outcome = self._test.evaluate(scene)

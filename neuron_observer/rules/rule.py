@@ -304,14 +304,9 @@ def longest(rule: Rule) -> float:
     return max(found, default=0.0)
 
 
-def lasting(rule: Rule) -> float:
-    """Seconds that a reading must stay as it is before the rule is true."""
-    found = [
-        leaf.lasting
-        for leaf in asserted(rule.when)
-        if isinstance(leaf, (Stuck, AbsentFor, CollectorFails))
-    ]
-    return max(found, default=0.0)
+def awaits(rule: Rule) -> bool:
+    """Whether a reading must have been missing for a while before the rule is true."""
+    return any(isinstance(leaf, AbsentFor) and leaf.lasting for leaf in asserted(rule.when))
 
 
 def metrics_of(leaf: Leaf) -> tuple[str, ...]:

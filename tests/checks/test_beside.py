@@ -22,7 +22,8 @@ ME = Word("root (uid 0)", 1.0, "known")
 
 def beside(memory: Memory | None = None) -> Beside:
     """With an engine that has no rules."""
-    return Beside(Engine([], memory=memory), memory)
+    engine = Engine([], memory=memory)
+    return Beside(lambda: engine, memory)
 
 
 def test_it_stands_and_is_over_once() -> None:

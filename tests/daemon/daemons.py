@@ -16,6 +16,7 @@ from neuron_observer.observer import HostReader, Options
 from neuron_observer.sim.play import simulate
 from neuron_observer.sim.scenario import load
 from neuron_observer.sources.workers import DirectWorkers
+from neuron_observer.store import open_store
 from tests.exporters.feeds import OneFrame
 
 if TYPE_CHECKING:
@@ -85,9 +86,12 @@ class Simulated:
         )
         judge = judge_by(rules())
         self.loop = Loop(self.reader, judge=judge, explain=judge.explain)
+        keeper = open_store(None, self.host, self.clock).keep(judge, tell=self.loop.tell)
+        self.loop.subscribe(keeper.note)
         self.answers = Answers(
             self.loop.feed,
             self.clock,
+            submit=keeper.submit,
             period=lambda: self.loop.schedule.periods["normal"],
             topology=lambda: self.reader.topology,
         )

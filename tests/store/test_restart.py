@@ -305,3 +305,20 @@ def test_a_rule_that_is_no_more_leaves_no_finding(node: Node) -> None:
     node.look(cells={SRAM: 3})
     node.look(2.0, {SRAM: 3})
     assert node.findings == ()
+
+
+def test_what_must_be_missing_for_a_while_stands_until_it_is_there(node: Node) -> None:
+    """The minute that must pass begins anew; the finding does not. A reading ends it at once."""
+    gone = Missing(Why.FAILED, "unreadable")
+    node.rules = (rule(r.AbsentFor(SRAM, 60.0), clear=30.0),)
+    node.again()
+    for _ in range(8):
+        node.look(cells={SRAM: gone})
+    begun = node.one().first_seen
+    node.again()
+    for _ in range(8):
+        node.look(cells={SRAM: gone})
+        assert (node.one().state, node.one().first_seen) == (State.FIRING, begun)
+    node.again()
+    node.look(cells={SRAM: 0})
+    assert node.one().state is State.RECOVERING

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from neuron_observer.collectors.topology import Topology
-    from neuron_observer.model import Cell
+    from neuron_observer.model import Batch, Cell
     from neuron_observer.sources.hostfs import HostFs
 
 _GLANCES = 6  # of so many looks one is a closer one
@@ -29,6 +29,20 @@ def missing_indexes(topology: Topology) -> tuple[int, ...] | None:
     if topology.instance_type and topology.instance_type.startswith("inf1"):
         return None
     return tuple(sorted(set(range(topology.expected)) - seen))
+
+
+IDENTITY = ("device.serial", "device.name", "device.arch", "device.connected_devices", "core.arch")
+
+
+def tells_another_identity(before: Batch | None, now: Batch) -> bool:
+    """Whether what devices are told by may be another than in the batch of the same name before."""
+    columns = [now.layout.columns[metric] for metric in IDENTITY if metric in now.layout.columns]
+    if before is None or before.layout is not now.layout:
+        return bool(columns)
+    if before.cells is now.cells:
+        return False
+    spans = [slice(column.start, column.start + len(column.places)) for column in columns]
+    return any(before.cells[span] != now.cells[span] for span in spans)
 
 
 def identify(topology: Topology, cell: Callable[[str, Place], Cell]) -> tuple[Device, ...]:

@@ -6,7 +6,6 @@ refused where they are met, so that one that stands for a million costs nothing.
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 import yaml
@@ -196,7 +195,9 @@ def unknown(
 ) -> tuple[str, str]:
     """Message and remedy for a name that nobody knows."""
     names = sorted(known)
-    nearest = difflib.get_close_matches(name, names, n=1) or list(elsewhere)
+    from difflib import get_close_matches  # noqa: PLC0415 - only after a mistake
+
+    nearest = get_close_matches(name, names, n=1) or list(elsewhere)
     remedy = f"Did you mean {nearest[0]!r}?" if nearest else f"Known: {', '.join(names)}"
     return f"unknown {what} {name!r}", remedy
 

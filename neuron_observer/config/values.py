@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +61,9 @@ def _choice(key: Key, word: Word) -> str:
     """A word; `off` is one of them although YAML takes it for a boolean."""
     if word.text in key.choices:
         return word.text
-    nearest = difflib.get_close_matches(word.text.lower(), key.choices, n=1)
+    from difflib import get_close_matches  # noqa: PLC0415 - only after a mistake
+
+    nearest = get_close_matches(word.text.lower(), key.choices, n=1)
     raise _not(key, word, f"Did you mean {nearest[0]!r}?" if nearest else "")
 
 

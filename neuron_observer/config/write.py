@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -193,6 +192,8 @@ def write(path: Path, text: str, *, force: bool) -> None:
     try:
         if not path.parent.exists():
             path.parent.mkdir(parents=True)
+        import tempfile  # noqa: PLC0415 - brings much along
+
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:

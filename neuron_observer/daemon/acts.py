@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pwd
-from concurrent.futures import TimeoutError as Late
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from neuron_observer.daemon.asked import read_instant
@@ -47,6 +46,8 @@ class Acts:
         return Route(owner_only(self._handle), ("POST",), waits=True)
 
     def _handle(self, request: Request) -> Response:
+        from concurrent.futures import TimeoutError as Late  # noqa: PLC0415 - brings logging along
+
         last = self._standing.last()
         try:
             act = read(request.body, request.peer, self._standing.clock.wall())

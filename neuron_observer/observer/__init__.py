@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from neuron_observer.collectors.batching import GONE
 from neuron_observer.collectors.firmware import FirmwareCollector
-from neuron_observer.collectors.identity import Bearings, identify
+from neuron_observer.collectors.identity import Bearings, identify, tells_another_identity
 from neuron_observer.collectors.node import NodeCollector
 from neuron_observer.collectors.plan import Plan, reads_can_block
 from neuron_observer.collectors.sysfs import SysfsCollector, count_kept, plan_devices
@@ -193,7 +193,7 @@ class HostReader:
                 self._gone |= _lost_a_file(before, batch)
             self._batches[key] = batch
             self._deriver.take(batch)
-            if batch.lane in _IDENTITY_LANES:
+            if batch.lane in _IDENTITY_LANES and tells_another_identity(before, batch):
                 self._known = None
 
     def _note_falls(self, before: Batch, now: Batch) -> None:

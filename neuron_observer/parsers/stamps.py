@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from calendar import timegm
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import NamedTuple
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -97,7 +96,8 @@ def _moment(
         return None
     hour, minute, second = (int(part or 0) for part in time)
     try:
-        whole = timegm(datetime(year, month, int(day), hour, minute, second).timetuple())  # noqa: DTZ001 - the zone is the caller's matter
+        # the zone is the caller's matter
+        then = datetime(year, month, int(day), hour, minute, second, tzinfo=timezone.utc)
     except ValueError:
         return None
-    return whole + (float(f"0.{fraction}") if fraction else 0.0)
+    return then.timestamp() + (float(f"0.{fraction}") if fraction else 0.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -129,6 +128,8 @@ def _write(target: Path, text: str) -> None:
     for folder in reversed(missing):
         folder.mkdir()
         folder.chmod(_FOLDER_MODE)
+    import tempfile  # noqa: PLC0415 - brings much along
+
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     temporary = Path(name)
     try:

@@ -8,7 +8,6 @@ each minute. If nothing can be written it goes on in memory, says so once, and w
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from neuron_observer.store.transaction import Change, Ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from concurrent.futures import Future
 
     from neuron_observer.clock import Clock
     from neuron_observer.collectors.kmsg import Cursor
@@ -69,6 +69,8 @@ class Keeper:
 
     def submit(self, act: Act) -> Future[Done]:
         """Have an act carried out after the next frame; `UsageError` at once if it cannot be."""
+        from concurrent.futures import Future  # noqa: PLC0415 - brings logging along
+
         people.check(act)
         future: Future[Done] = Future()
         self._queue.put((act, future))

@@ -39,7 +39,7 @@ from benchmarks.measuring import TREES, machine, within
 from benchmarks.running import daemon
 from benchmarks.sick import possible, sick
 from neuron_observer.clock import SystemClock
-from neuron_observer.collectors.firmware import PERIOD
+from neuron_observer.collectors.firmware import LONGEST_BACK_OFF, PERIOD
 from neuron_observer.collectors.neuron_ls import list_devices
 from neuron_observer.collectors.sysfs import PERIODS, plan_devices
 from neuron_observer.collectors.topology import read_topology
@@ -183,8 +183,9 @@ def tool(root: Path) -> bool:
 
 
 def settle(running: Running) -> Look:
-    """Until its device answers again."""
-    return running.wait(lambda look: look.series.get(ANSWERS) == 1, "that it answers again")
+    """Until its device answers again: asked more and more seldom, it may have a while to wait."""
+    well = "that it answers again"
+    return running.wait(lambda look: look.series.get(ANSWERS) == 1, well, LONGEST_BACK_OFF)
 
 
 def names(look: Look) -> set[str]:

@@ -1,7 +1,7 @@
 """How often the lanes are read: at their configured periods, less often while a job runs here, and
 less often still while the observer costs more than its budget.
 
-What the quiet profile costs in time (docs/adr/0012-own-cost.md): a change in the fast lane is seen
+What the quiet profile costs in time (docs/adr/0010-own-cost.md): a change in the fast lane is seen
 within 0.5 s instead of 0.25 s, or at once where the driver announces it; one in the normal lane
 within 2 s instead of 1 s. Registers of the firmware are read as before, and kernel lines are heard
 at once as before.

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 DAY = 86_400.0
 STEP = 30.0  # seconds between two looks
 _GIB = 1 << 30
+_LOW = 3 * _GIB  # of the host's memory, for a step
+_FIRMWARE = ("firmware", "firmware", 0)
 Key: TypeAlias = "tuple[str, str, int | None]"  # of a batch
 
 
@@ -43,6 +45,7 @@ class NoisyNode:
         self._held = 5 * _GIB  # bytes of each core
         self.restarts = False  # the observer was started anew
         self._masked: dict[Key, Missing] = {}  # lanes that tell nothing in the next step
+        self._was_masked: dict[Key, Missing] = {}  # and in the one before
         self._quiet = 0.0  # seconds for which the observer itself stands still
         self._later: list[tuple[float, Callable[[], None]]] = []
         self._take(first)
@@ -203,12 +206,15 @@ class NoisyNode:
         self._masked[self.random.choice(keys)] = Missing(Why.STALE, "last read 31 s ago")
 
     def _failed_read(self) -> None:
-        """Firmware that is busy for a step: nothing that it says counts."""
-        self._masked["firmware", "firmware", 0] = Missing(Why.FAILED, "empty: busy")
+        """Firmware that is busy for a step: what it says counts not. Two steps are the fault."""
+        if _FIRMWARE not in self._was_masked:
+            self._masked[_FIRMWARE] = Missing(Why.FAILED, "empty: busy")
 
     def _host_memory_dips(self) -> None:
         before = self.get("host.memory.available", NODE)
-        self.put("host.memory.available", NODE, 3 * _GIB)
+        if before == _LOW:  # still: what it stays at then is no dip
+            return
+        self.put("host.memory.available", NODE, _LOW)
         self._at(STEP, lambda: self.put("host.memory.available", NODE, before))
 
     def _lines(self) -> None:
@@ -290,6 +296,7 @@ class NoisyNode:
 
     def _shown(self) -> Iterator[Batch]:
         masked, self._masked = self._masked, {}
+        self._was_masked = masked
         for key, batch in self._batches.items():
             if self._gone and batch.device is not None:
                 continue

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 POINTS = 24  # so many give enough pairs, and are cheap
 _FEWEST = 8  # values that say anything
 _COVERED = 0.8  # share of the window that they must span
+_GAP = 0.25  # share of it that may lie between two: nobody knows how they went while nobody read
 _ABOUT = 1 - 1e-9  # of the limit: nearer to it rounding may decide, so a slope counts as steep
 _MOMENT = 1e-6  # seconds, for the same reason
 
@@ -126,6 +127,10 @@ class Trend:
         self, scene: Scene, place: Place, seen: Seen, value: float, again: float
     ) -> Outcome:
         leaf = self._leaf
+        times = (*self._times, seen.read_at)
+        if max(later - earlier for earlier, later in pairwise(times)) > _GAP * leaf.window:
+            self._until = -inf
+            return scene.early(leaf.window, again)
         pairs = zip(self._times, self._values, strict=True)
         kept = [Value(self._sign * y, x) for x, y in pairs]
         counts = METRICS[leaf.metric].kind is Kind.COUNTER

@@ -416,6 +416,15 @@ def test_a_trend_that_is_told_without_its_median_is_none(noise: list[int], than:
     assert told == int(steep and moves >= 1)
 
 
+@pytest.mark.parametrize(("pause", "told"), [(2, 1), (3, 0)])
+def test_a_trend_over_a_time_that_nobody_watched(pause: int, told: int) -> None:
+    """Values before a pause say how it went before; with a quarter of the window in it nothing."""
+    leaf = r.Trend(POWER, than=1.0, window=10.0, per=1.0, rises=1)
+    times = [*range(8), 7 + pause]
+    ticks = [snapshot(float(n), {POWER: 2.0 * min(n, 7)}) for n in times]
+    assert seen(leaf, *ticks)[-1] == told
+
+
 def test_who_stands_out_among_others_is_looked_at_when_only_they_move() -> None:
     """Its own reading stays; its peers leave it, and come back."""
     leaf = r.DiffersFromPeers(POWER, least=5.0)

@@ -122,9 +122,15 @@ class Log(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class State(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What outlives a restart."""
 
-    directory: Annotated[str, key_meta("path", "Where it is kept.", restart=True)] = (
-        "/var/lib/neuron-observer"
-    )
+    directory: Annotated[
+        str,
+        key_meta(
+            "path",
+            "Where it is kept. Unless it is named: only if it is there and this machine is read;"
+            " else in memory only.",
+            restart=True,
+        ),
+    ] = "/var/lib/neuron-observer"
     retention: Annotated[
         float, _duration("How long it is kept.", _HOUR, 3660 * _DAY, restart=True)
     ] = 30 * _DAY

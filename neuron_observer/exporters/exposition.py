@@ -74,6 +74,7 @@ class Writer:
         self.text = ""
         self.series = 0
         self._cells: Sequence[Cell] = ()
+        self._kinds: set[type] = set()
         self._take = _taker(block.rows)
         self._scale = _scaler(block.family.scale)
         self._parts: list[str] = []  # text and value in turn; none where a line is more than that
@@ -87,10 +88,10 @@ class Writer:
     def update(self, cells: Sequence[Cell]) -> bool:
         """Take the cells of a batch; whether the text differs from before."""
         taken = self._take(cells)
-        if taken == self._cells:
-            return False
-        self._cells = taken
         kinds = set(map(type, taken))
+        if taken == self._cells and self._written_alike(taken, kinds):
+            return False
+        self._cells, self._kinds = taken, kinds
         if self._parts and kinds <= _NUMBERS and (float not in kinds or all(map(isfinite, taken))):
             self._parts[1::2] = map(str, map(self._scale, taken) if self._scale else taken)
             self.text, self.series = "".join(self._parts), len(taken)
@@ -98,6 +99,12 @@ class Writer:
             self.text = lines(self.block.family, samples(self.block, taken))
             self.series = self.text.count("\n")
         return True
+
+    def _written_alike(self, taken: Sequence[Cell], kinds: set[type]) -> bool:
+        """Whether equal cells are written alike: 0, 0.0 and -0.0 are not."""
+        if float not in kinds and float not in self._kinds:
+            return True
+        return list(map(repr, taken)) == list(map(repr, self._cells))
 
 
 def _taker(rows: tuple[int, ...]) -> Callable[[Sequence[Cell]], Sequence[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as text_format
@@ -117,6 +117,7 @@ cells: st.SearchStrategy[Cell] = (
 
 @settings(max_examples=100)
 @given(st.lists(st.lists(cells, min_size=12, max_size=12), min_size=1, max_size=4))
+@example([[0] * 12, [0.0] * 12, [-0.0] * 12])
 def test_a_writer_writes_what_its_block_says(ticks: list[list[Cell]]) -> None:
     """The quick way gives the same lines as the plain one, tick after tick, gaps included."""
     places = [Place(0, 0), Place(0, 1)]

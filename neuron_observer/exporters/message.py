@@ -172,7 +172,9 @@ def head(answer: Response | Stream, *, keep: bool, more: Iterable[tuple[str, str
         keep = False
     else:
         size = sum(map(len, answer.before), len(answer.body))
-        status, length = answer.status, f"Content-Length: {size}\r\n"
+        status = answer.status
+        if status != 304:  # there it would tell the size of what is not sent; RFC 9110 §8.6
+            length = f"Content-Length: {size}\r\n"
     named = dict([*_ALWAYS, *more, *answer.headers])
     if any(_CONTROL.search(f"{name}{value}") for name, value in named.items()):
         raise ValueError("a header of an answer has control characters")

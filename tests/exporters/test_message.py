@@ -155,3 +155,11 @@ def test_no_header_of_ours_is_two(value: str) -> None:
     """What a client sent and a handler repeats cannot end a header."""
     with pytest.raises(ValueError, match="control characters"):
         head(Response(b"", headers=(("X", value),)), keep=True)
+
+
+def test_what_did_not_change_has_no_length() -> None:
+    """A 304 has no body, and the length of another one is not known to who writes it."""
+    told = head(Response(b"", 304), keep=True)
+    assert told.startswith(b"HTTP/1.1 304 Not Modified\r\n")
+    assert b"content-length" not in told.lower()
+    assert b"Content-Length: 0\r\n" in head(Response(b""), keep=True)

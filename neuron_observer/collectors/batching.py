@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import compress
 from operator import gt, ne
@@ -15,7 +15,7 @@ from neuron_observer.parsers.tables import TABLES
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from neuron_observer.catalogue.spec import MetricSpec, Source
     from neuron_observer.clock import Clock
@@ -102,13 +102,35 @@ def make_layout(files: Sequence[FileRead], absent: Sequence[Absent], below: str)
         rows.setdefault(cell.spec.id, []).append((cell.place, ""))
     columns: dict[str, Column] = {}
     paths: list[str] = []
-    index: dict[tuple[str, Place], int] = {}
     for metric, places in rows.items():
         columns[metric] = Column(metric, len(paths), tuple([place for place, _ in places]))
-        for place, path in places:
-            index[metric, place] = len(paths)
-            paths.append(path)
-    return Layout(columns, _Sources(below, paths), index)
+        paths += [path for _, path in places]
+    return Layout(columns, _Sources(below, paths), _Rows(columns))
+
+
+class _Rows(Mapping["tuple[str, Place]", int]):
+    """(metric, place) → row, found in the columns: as dicts those of a big node take a megabyte."""
+
+    __slots__ = ("_columns",)
+
+    def __init__(self, columns: Mapping[str, Column]) -> None:
+        self._columns = columns
+
+    def __getitem__(self, spot: tuple[str, Place]) -> int:
+        metric, place = spot
+        column = self._columns[metric]
+        try:
+            return column.start + column.places.index(place)
+        except ValueError:
+            raise KeyError(spot) from None
+
+    def __iter__(self) -> Iterator[tuple[str, Place]]:
+        for column in self._columns.values():
+            for place in column.places:
+                yield column.metric, place
+
+    def __len__(self) -> int:
+        return sum(len(column.places) for column in self._columns.values())
 
 
 class _Sources(Sequence[str]):

@@ -72,7 +72,7 @@ class Layout(NamedTuple):
 
     columns: dict[str, Column]
     sources: Sequence[str]  # by row: path below /sys or /proc, `PATH#part` for a part
-    rows: dict[tuple[str, Place], int]  # (metric, place) → row
+    rows: Mapping[tuple[str, Place], int]  # (metric, place) → row
 
 
 class Batch(NamedTuple):

@@ -21,6 +21,7 @@ from neuron_observer.cli.options import (
 from neuron_observer.clock import SystemClock
 from neuron_observer.config import read
 from neuron_observer.daemon.activation import inherited_sockets
+from neuron_observer.daemon.heap import share_one_heap
 from neuron_observer.daemon.listening import listening
 from neuron_observer.daemon.notify import Notifier
 from neuron_observer.daemon.signals import hangups
@@ -100,6 +101,7 @@ def command(  # noqa: PLR0913 - one an option
     then changes nothing. An option wins over a variable, and that over a file (docs/config.md).
     """
     faulthandler.enable(2)  # a watchdog's SIGABRT then tells where each thread stood
+    share_one_heap()
     clock = SystemClock()
     notifier = Notifier.of(os.environ, os.getpid(), clock)
     inherited = inherited_sockets(os.environ, os.getpid())

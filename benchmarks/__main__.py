@@ -18,7 +18,6 @@ BENCHMARKS = (
     "simulation",
     "top",
     "rules",
-    "scrape",
     "faults",
     "noise",
     "exposure",

@@ -44,7 +44,7 @@ def test_nothing_of_neuron(tmp_path: Path, call: Callable[..., Result]) -> None:
     assert found.code == 2
     assert "Nothing of Neuron is here" in found.out
     assert re.search(r"observer: \d of \d collectors succeeded; longest: \w+ \d+ ms", found.out)
-    assert re.search(r"observer: cpu user [\d.]+ \w+; .*resident memory [\d.]+ MiB", found.out)
+    assert re.search(r"observer: cpu user \d[\w. ]*; .*resident memory [\d.]+ [MG]iB", found.out)
 
 
 def test_a_device_that_fell_off_the_bus(tmp_path: Path, call: Callable[..., Result]) -> None:

@@ -123,9 +123,10 @@ def test_following(tmp_path: Any) -> None:
             wait_for(lambda: bool(still.answers.streams.clients))
             still.take(frame(ILL, FAULT))
             assert json.loads(process.stdout.readline())["change"] == "begun"
-        finally:
             process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 130
+            assert process.wait(10) == 130
+        finally:
+            process.kill()
 
 
 def test_a_connection_that_ends(tmp_path: Any) -> None:

@@ -134,18 +134,20 @@ class Storm:
         }
         return memory._replace(findings={**memory.findings, **found}, keys=self.keys)
 
-    def acknowledge(self, finding_id: str, device: int | None, word: object) -> int:
-        """Nobody says anything."""
-        raise NotImplementedError
+    # Nobody says anything in a storm; what the port names and finds nothing for is told so.
 
-    def suppress(self, rule_id: str, device: int | None, until: float, word: object) -> bool:
-        """The same."""
-        raise NotImplementedError
+    def acknowledge(self, *_: object) -> int:
+        """No finding of that name stands."""
+        return 0
 
-    def unsuppress(self, rule_id: str, device: int | None) -> bool:
-        """The same."""
-        raise NotImplementedError
+    def suppress(self, *_: object) -> bool:
+        """There is no such rule."""
+        return False
 
-    def set_healthy(self, device: int, word: object) -> bool:
-        """The same."""
-        raise NotImplementedError
+    def unsuppress(self, *_: object) -> bool:
+        """Nothing is suppressed."""
+        return False
+
+    def set_healthy(self, *_: object) -> bool:
+        """There is no such device."""
+        return False

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import compress
 from operator import gt, ne
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, overload
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from neuron_observer.collectors.layouts import Rows, Sources
 from neuron_observer.model import Batch, Column, Layout, Missing, Why
 from neuron_observer.parsers.sysfs import COUNT_MAX, FELL_OFF, SCALARS, counts
 from neuron_observer.parsers.tables import TABLES
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Sequence
 
     from neuron_observer.catalogue.spec import MetricSpec, Source
     from neuron_observer.clock import Clock
@@ -105,55 +105,7 @@ def make_layout(files: Sequence[FileRead], absent: Sequence[Absent], below: str)
     for metric, places in rows.items():
         columns[metric] = Column(metric, len(paths), tuple([place for place, _ in places]))
         paths += [path for _, path in places]
-    return Layout(columns, _Sources(below, paths), _Rows(columns))
-
-
-class _Rows(Mapping["tuple[str, Place]", int]):
-    """(metric, place) → row, found in the columns: as dicts those of a big node take a megabyte."""
-
-    __slots__ = ("_columns",)
-
-    def __init__(self, columns: Mapping[str, Column]) -> None:
-        self._columns = columns
-
-    def __getitem__(self, spot: tuple[str, Place]) -> int:
-        metric, place = spot
-        column = self._columns[metric]
-        try:
-            return column.start + column.places.index(place)
-        except ValueError:
-            raise KeyError(spot) from None
-
-    def __iter__(self) -> Iterator[tuple[str, Place]]:
-        for column in self._columns.values():
-            for place in column.places:
-                yield column.metric, place
-
-    def __len__(self) -> int:
-        return sum(len(column.places) for column in self._columns.values())
-
-
-class _Sources(Sequence[str]):
-    """By row: the path of its file; put together when asked for, for thousands are never."""
-
-    def __init__(self, below: str, paths: Iterable[str]) -> None:
-        """Paths below that; empty where no file gives a row."""
-        self._below, self._paths = below, tuple(paths)
-
-    def __len__(self) -> int:
-        return len(self._paths)
-
-    @overload
-    def __getitem__(self, row: int) -> str: ...
-
-    @overload
-    def __getitem__(self, row: slice) -> tuple[str, ...]: ...
-
-    def __getitem__(self, row: int | slice) -> str | tuple[str, ...]:
-        path = self._paths[row]
-        if isinstance(path, tuple):
-            return tuple([self._below + one if one else "" for one in path])
-        return self._below + path if path else ""
+    return Layout(columns, Sources(below, paths), Rows(columns))
 
 
 def _bounded(cell: Cell, limit: int | None) -> Cell:

@@ -14,7 +14,8 @@ from neuron_observer import __version__
 from neuron_observer.daemon.acts import PATH as ACTS
 from neuron_observer.daemon.acts import SUMMARY as ACTS_SUMMARY
 from neuron_observer.daemon.replies import AGE_HEADER, JSON, PROBLEM, STALE_HEADER
-from neuron_observer.daemon.schemas import COMPONENTS, ref
+from neuron_observer.daemon.schema_forms import ref
+from neuron_observer.daemon.schemas import COMPONENTS
 from neuron_observer.daemon.table import (
     OPENAPI,
     OPENAPI_SUMMARY,

@@ -5,14 +5,29 @@ A field may be added within a major schema number, so what is not named here may
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import Any, TypeAlias, get_args
-
 from neuron_observer import contract
 from neuron_observer.checks.forms import FORMS
 from neuron_observer.daemon.acts import SCHEMA as ACT_SCHEMA
-from neuron_observer.daemon.changes import ID
 from neuron_observer.daemon.documents import DEVICES_SCHEMA, EXPLAIN_SCHEMA, HEALTH_SCHEMA
+from neuron_observer.daemon.schema_forms import (
+    COUNT,
+    ENTRY_ID,
+    FLAG,
+    INSTANT,
+    NUMBER,
+    SCALAR,
+    SECONDS,
+    TEXT,
+    WHOLE,
+    Schema,
+    by_name,
+    or_null,
+    record,
+    ref,
+    rows,
+    schema,
+    words,
+)
 from neuron_observer.daemon.timeline import EVENTS_SCHEMA
 from neuron_observer.model import (
     Action,
@@ -29,61 +44,6 @@ from neuron_observer.model import (
     Why,
 )
 from neuron_observer.store.acts import Verb
-
-Schema: TypeAlias = "dict[str, Any]"
-
-TEXT: Schema = {"type": "string"}
-FLAG: Schema = {"type": "boolean"}
-WHOLE: Schema = {"type": "integer"}
-COUNT: Schema = {"type": "integer", "minimum": 0}
-NUMBER: Schema = {"type": "number"}
-SECONDS: Schema = {"type": "number", "minimum": 0}
-SCALAR: Schema = {"type": ["number", "string"]}
-INSTANT: Schema = {"type": "string", "format": "date-time"}
-ENTRY_ID: Schema = {"type": "string", "pattern": f"^{ID}$"}
-
-
-def record(optional: Schema | None = None, /, **fields: Schema) -> Schema:
-    """An object: fields that are always there, and those that may be."""
-    return {
-        "type": "object",
-        "properties": {**fields, **(optional or {})},
-        "required": list(fields),
-    }
-
-
-def rows(of: Schema) -> Schema:
-    """An array."""
-    return {"type": "array", "items": of}
-
-
-def by_name(of: Schema) -> Schema:
-    """An object whose names are data."""
-    return {"type": "object", "additionalProperties": of}
-
-
-def words(of: Any) -> Schema:
-    """One of the words of an enum or a Literal."""
-    is_enum = isinstance(of, type) and issubclass(of, Enum)
-    return {"type": "string", "enum": [one.value for one in of] if is_enum else [*get_args(of)]}
-
-
-def or_null(of: Schema) -> Schema:
-    """The same, or null."""
-    if set(of) == {"type"} and isinstance(of["type"], str):
-        return {"type": [of["type"], "null"]}
-    return {"anyOf": [of, {"type": "null"}]}
-
-
-def ref(name: str) -> Schema:
-    """Another component."""
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def schema(told: str) -> Schema:
-    """The name and major number of a document."""
-    return {"type": "string", "const": told}
-
 
 _DRIVER = record(version=or_null(TEXT), state=TEXT)
 _HEAD = {

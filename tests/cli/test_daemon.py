@@ -230,9 +230,13 @@ def test_several_listeners(tmp_path: Path) -> None:
     with started("daemon", "--config", str(file), "--host-root", SMALL) as process:
         one = r"http://127\.0\.0\.1:(\d+)/metrics"
         ports = said(process, rf"event=started .*url=.{one}, {one}").groups()
-        for port in ports:
-            address = Address("127.0.0.1", int(port))
-            wait_for(lambda address=address: get(address, "/healthz")[0] == 200)  # type: ignore[misc]
+        assert len(set(ports)) == 2
+        addresses = [Address("127.0.0.1", int(port)) for port in ports]
+        for address in addresses:
+            wait_for(lambda address=address: get(address, "/readyz")[0] == 200)  # type: ignore[misc]
+        pages = [get(address, "/metrics") for address in addresses]
+        assert [status for status, _ in pages] == [200, 200]
+        assert all(b"neuron_device_identity_info{" in page for _, page in pages)
 
 
 def test_the_log_is_as_configured(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_the_abstract_namespace() -> None:
 
 
 @pytest.mark.parametrize("address", [None, "", "@", "/", "vsock:2:1234", "relative/path"])
-def test_nobody_to_tell(address: str | None) -> None:
+def test_nobody_to_tell(address: str | None, capsys: pytest.CaptureFixture[str]) -> None:
     """No address, one of a kind that is not known here, or nobody behind it: silence, no error."""
     notifier = Notifier(ManualClock(), address, 10.0)
     notifier.note(frame_of(health=GOOD))
@@ -123,6 +123,7 @@ def test_nobody_to_tell(address: str | None) -> None:
         pass
     notifier.stopping()
     notifier.close()
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_reload_has_a_begin_and_an_end(path: str) -> None:

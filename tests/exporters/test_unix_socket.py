@@ -42,8 +42,12 @@ def test_what_a_dead_daemon_left_is_replaced(tmp_path: Path) -> None:
     path = str(tmp_path / "socket")
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(path)
-    with unix_socket(path), socket.socket(socket.AF_UNIX) as caller:
+    with unix_socket(path) as ours, socket.socket(socket.AF_UNIX) as caller:
         caller.connect(path)
+        taken, _ = ours.accept()
+        with taken:
+            caller.sendall(b"hello")
+            assert taken.recv(5) == b"hello"
 
 
 def test_a_live_daemon_is_left_alone(tmp_path: Path) -> None:

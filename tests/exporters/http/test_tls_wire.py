@@ -113,8 +113,10 @@ def test_a_stream() -> None:
     with served(web=web(), routes=routes) as address, secure(address) as sock:
         sock.sendall(GET.replace(b"/hello", b"/stream"))
         got = b""
-        while not got.endswith(b"hello\n"):
-            got += sock.recv(65536)
+        while not got.endswith(b"hello\n") and (more := sock.recv(65536)):
+            got += more
+    assert got.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert got.endswith(b"\r\n\r\nhello\n")
 
 
 def test_whoever_speaks_no_tls_is_told() -> None:

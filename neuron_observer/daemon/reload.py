@@ -60,7 +60,7 @@ class Reloader:
 
         `around` lasts as long as a reload does.
         """
-        self.running = running  # what was read last
+        self.running = running  # what is in force
         self._begun_with = running.loaded.config  # what needs a restart is still as it was then
         self._read = read
         self._put_in_force = put_in_force
@@ -101,12 +101,7 @@ class Reloader:
         except Exception as error:  # noqa: BLE001 - whatever it is, the daemon goes on as it was
             self._refused(f"{type(error).__name__}: {error}")
         else:
-            self._last.succeeded()
-            for remark in found.loaded.remarks:
-                self._log.warning("configuration", remark, about=remark)
-            self._log.over(_REFUSED)
-            self._log.info("reloaded", f"configuration reloaded: {self._told(found)}")
-            self.running = self._next = found
+            self._next = found
 
     def _refused(self, why: str) -> None:
         self._last.failed()
@@ -116,9 +111,16 @@ class Reloader:
     def note(self, _frame: Frame) -> None:
         """Between two frames: put in force what was read."""
         found, self._next = self._next, None
-        if found is not None:
-            for change in self._put_in_force:
-                self._fenced(change, found)
+        if found is None:
+            return
+        self._last.succeeded()
+        for remark in found.loaded.remarks:
+            self._log.warning("configuration", remark, about=remark)
+        self._log.over(_REFUSED)
+        self._log.info("reloaded", f"configuration reloaded: {self._told(found)}")
+        self.running = found
+        for change in self._put_in_force:
+            self._fenced(change, found)
 
     def _fenced(self, change: Callable[[Running], None], found: Running) -> None:
         try:

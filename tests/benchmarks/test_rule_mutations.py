@@ -9,7 +9,6 @@ from neuron_observer.rules.loader import load
 
 EVERY = 23  # one in so many; the whole takes minutes
 MUTANTS = [mutant for rule in load() for mutant in mutants(rule)]
-pytestmark = pytest.mark.long
 
 
 @pytest.mark.parametrize("mutant", MUTANTS[::EVERY], ids=str)

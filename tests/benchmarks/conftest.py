@@ -1,0 +1,16 @@
+"""What the benchmarks compute is the same on every interpreter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+_HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests below this directory are long."""
+    for item in items:
+        if _HERE in item.path.parents:
+            item.add_marker(pytest.mark.long)

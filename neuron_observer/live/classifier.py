@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Scalar
     from neuron_observer.parsers.kernel_record import KernelRecord
     from neuron_observer.rules.matcher import Match
-    from neuron_observer.rules.patterns import Pattern
+    from neuron_observer.rules.pattern import Pattern
 
 TEXT = 500  # characters of a line that an event keeps
 

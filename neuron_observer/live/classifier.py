@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from neuron_observer.collectors.kmsg import Classified
 from neuron_observer.model import NODE, Place
 from neuron_observer.rules.matcher import Matcher
-from neuron_observer.rules.patterns import load
 
 if TYPE_CHECKING:
     from neuron_observer.model import Scalar
@@ -22,6 +21,8 @@ TEXT = 500  # characters of a line that an event keeps
 @cache
 def _shipped() -> Matcher:
     """The shipped patterns; to compile them takes longer than to look around a host."""
+    from neuron_observer.rules.patterns import load  # noqa: PLC0415 - costs yaml
+
     return Matcher(load())
 
 

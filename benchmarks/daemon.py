@@ -37,7 +37,8 @@ from benchmarks.hosts import Interfaces, bind, bind_folder, enter_namespaces, mo
 from benchmarks.lanes import groups, periods, write_groups
 from benchmarks.measuring import TREES, Goal, Pair, compile_floor, judge, machine, within
 from neuron_observer.cli import COMMANDS
-from neuron_observer.cli.hosts import enough_descriptors, make_judge
+from neuron_observer.cli.hosts import make_judge
+from neuron_observer.cli.roots import enough_descriptors
 from neuron_observer.clock import ManualClock, SystemClock
 from neuron_observer.loop import PERIODS, Loop
 from neuron_observer.observer import HostReader, Options

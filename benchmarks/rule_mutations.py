@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -61,14 +60,14 @@ class Mutant(NamedTuple):
 def mutants(rule: Rule) -> Iterator[Mutant]:
     """The rule with each number doubled, and halved where that is another number above 0."""
     for where, before, after, changed in _conditions(rule.when, "when"):
-        mutant = replace(rule, when=changed)
+        mutant = rule._replace(when=changed)
         refused = any(consistency.problems(mutant, rule.needs))  # by the loader
         if not refused and f"{rule.id}: {where}" not in EQUAL:
             yield Mutant(mutant, where, before, after)
     for name in ("hold", "clear"):
         value = getattr(rule, name)
         for after in _others(value):
-            yield Mutant(replace(rule, **{name: after}), name, value, after)
+            yield Mutant(rule._replace(**{name: after}), name, value, after)
 
 
 def _others(value: float) -> Iterator[Any]:

@@ -31,7 +31,7 @@ from neuron_observer.model import Action, Severity
 from neuron_observer.observer import HostReader, Options
 from neuron_observer.rules.engine import Engine
 from neuron_observer.rules.loader import load
-from neuron_observer.rules.patterns import Fact
+from neuron_observer.rules.pattern import Fact
 from neuron_observer.rules.rule import Below, DiffersFromPeers, Increased, Rule, Stuck, Trend
 from neuron_observer.sources.hostfs import DirectoryFs
 

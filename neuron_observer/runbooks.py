@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.rules import describe
 from neuron_observer.rules import rule as r
-from neuron_observer.rules.conditions import EVENTS
 from neuron_observer.rules.explain import ACTIONS
 from neuron_observer.rules.nodes import compose, plain
+from neuron_observer.rules.rule import EVENTS
 from neuron_observer.rules.trust import trust
 from neuron_observer.text import seconds_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from neuron_observer.rules.patterns import Pattern
+    from neuron_observer.rules.pattern import Pattern
     from neuron_observer.rules.rule import Rule
 
 REMEDIES = Path(__file__).parent / "rules" / "remedies.yaml"

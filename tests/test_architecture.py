@@ -88,8 +88,13 @@ SAME_FLOOR = {
 }
 TOP = 5  # the top floor may import everything
 # a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request;
-# systemd's own programs when a service is installed
-PROCESS_STARTERS = {"sources/helper.py", "sources/child.py", "service/commands.py"}
+# systemd's own programs when a service is installed; what reads a daemon's configuration
+PROCESS_STARTERS = {
+    "sources/helper.py",
+    "sources/child.py",
+    "service/commands.py",
+    "cli/apart.py",
+}
 
 
 def _part(path: Path) -> str:

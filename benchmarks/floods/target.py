@@ -15,7 +15,8 @@ import sys
 from pathlib import Path
 from threading import Thread
 
-from neuron_observer.cli.hosts import enough_descriptors, make_judge
+from neuron_observer.cli.hosts import make_judge
+from neuron_observer.cli.roots import enough_descriptors
 from neuron_observer.clock import SystemClock
 from neuron_observer.config.web_config import load
 from neuron_observer.daemon import Daemon

@@ -57,6 +57,12 @@ def main() -> None:
         code = answer(sys.argv[1:])
         if code is not None:
             sys.exit(code)
+    if sys.argv[1:2] == ["daemon"]:
+        from neuron_observer.cli import apart  # noqa: PLC0415 - see there
+
+        code = apart.answer(sys.argv[2:])
+        if code is not None:
+            sys.exit(code)
     from neuron_observer.cli.group import run  # noqa: PLC0415 - see above
 
     run()

@@ -1,168 +1,162 @@
-"""What a daemon is put together from, by its configuration."""
+"""What a daemon is put together from, by its plan; costs none of what reads a configuration."""
 
 from __future__ import annotations
 
+import faulthandler
+import gc
+import os
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer import __version__
 from neuron_observer.checks.judging import judge_by
-from neuron_observer.cli.hosts import open_host, open_reader, rules_of
-from neuron_observer.cli.options import is_of_this_machine, monitor_feed
+from neuron_observer.cli.roots import JOB_MAPPING, enough_descriptors
+from neuron_observer.clock import SystemClock
 from neuron_observer.collectors.own import LastReload
-from neuron_observer.config import read
-from neuron_observer.config.web_config import load
 from neuron_observer.daemon import Daemon
+from neuron_observer.daemon.activation import inherited_sockets
 from neuron_observer.daemon.answers import Answers
-from neuron_observer.daemon.listening import places, warning
+from neuron_observer.daemon.heap import share_one_heap
+from neuron_observer.daemon.listening import listening, places, warning
+from neuron_observer.daemon.notify import Notifier
 from neuron_observer.daemon.pace import Pace
-from neuron_observer.daemon.reload import Reloader, Running, budget, lanes, log_by, put_in_force
+from neuron_observer.daemon.reload import Reloader, log_by, put_in_force
 from neuron_observer.daemon.signals import stopped_by_signals
-from neuron_observer.errors import InputError
-from neuron_observer.exporters.http import Limits
 from neuron_observer.exporters.web import Web
 from neuron_observer.history import History
+from neuron_observer.log import open_log
 from neuron_observer.loop import Loop
+from neuron_observer.observer import HostReader, Options
 from neuron_observer.store import open_store
-from neuron_observer.store.retention import Retention
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from queue import SimpleQueue
 
     from neuron_observer.clock import Clock
-    from neuron_observer.config import Config, Loaded, Sources
-    from neuron_observer.daemon.notify import Notifier
-    from neuron_observer.live import MonitorFeed
+    from neuron_observer.daemon.plan import InForce, Plan
+    from neuron_observer.exporters.web.settings import WebSettings
     from neuron_observer.log import Log
+    from neuron_observer.sources.hostfs import HostFs
 
 
-class Call(NamedTuple):
-    """What a call says beside the configuration."""
+class Ways(NamedTuple):
+    """How a daemon comes to its host, and to its configuration when that is to be read anew."""
 
-    host_root: str
-    extra: tuple[str, ...]  # rules
-    asked: SimpleQueue[None]  # to read the configuration anew
-    notifier: Notifier
-    log: Log
+    open_host: Callable[[str], HostFs]
+    asked: SimpleQueue[None]
+    anew: Callable[[], InForce]
+
+
+def serve(plan: Plan, ways: Ways) -> None:
+    """Listen, read and judge until a signal comes."""
+    faulthandler.enable(2)  # a watchdog's SIGABRT then tells where each thread stood
+    share_one_heap()
+    clock = SystemClock()
+    notifier = Notifier.of(os.environ, os.getpid(), clock)
+    inherited = inherited_sockets(os.environ, os.getpid())
+    with listening(plan.listen, plan.socket, inherited=inherited) as listeners:
+        lines = open_log(clock, *plan.in_force.log)
+        _run(plan, listeners, ways, _Spoken(clock, lines, notifier))
+    lines.info("stopped", "stopped")
+    lines.close()
+    gc.freeze()  # what is left goes with the process; to look through it first takes long
+
+
+class _Spoken(NamedTuple):
+    """The time, and who is told of what happens."""
+
     clock: Clock
+    log: Log
+    notifier: Notifier
 
 
-def run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], call: Call) -> None:
-    """Read, judge and serve until a signal comes."""
-    config, lines, last = loaded.config, call.log, LastReload(call.clock)
-    call.notifier.status("looks at the host for the first time")
-    web = _web(config, call)
-    rules = rules_of(config, call.extra)
-    host = open_host(call.host_root)
-    state = _state(loaded, call.host_root)
-    store = open_store(state, host, call.clock, _retention(config))
-    judge = judge_by(rules, trust_untested_driver=config.trust_untested_driver, memory=store.load())
-    reader = open_reader(
-        call.host_root,
-        config,
-        host=host,
+def _run(plan: Plan, listeners: Sequence[socket.socket], ways: Ways, spoken: _Spoken) -> None:
+    clock, lines, notifier = spoken
+    holds, last = plan.in_force, LastReload(clock)
+    notifier.status("looks at the host for the first time")
+    web = _web(plan.web_config, clock, lines)
+    host = ways.open_host(plan.host_root)
+    store = open_store(plan.state, host, clock, plan.retention)
+    trust = holds.trust_untested_driver
+    judge = judge_by(holds.rules, trust_untested_driver=trust, memory=store.load())
+    options = Options(
+        path_map=plan.path_map,
+        all_devices=plan.all_devices,
+        job_mapping=os.environ.get(JOB_MAPPING),
+        keep=enough_descriptors(),
+        wait_for_firmware=False,
+        firmware_period=holds.lanes["firmware"],
+        kubelet=plan.kubelet,
+        kernel_log=plan.kernel_log,
         kernel_cursor=store.cursor,
-        lasting=True,
-        kernel_log=config.kernel_log,
-        monitor=_monitor(config, call.host_root),
+        patterns=plan.patterns,
+        monitor=plan.monitor,
         reload=last,
     )
-    history = History(window=config.history.window, limit=config.history.max_bytes)
-    loop = Loop(reader, schedule=lanes(config), judge=judge, history=history, explain=judge.explain)
-    pace = Pace(loop, reader.clock, lines, quiet=config.profile.quiet, budget=budget(config))
+    reader = HostReader(host, clock, options)
+    history = History(window=plan.window, limit=plan.history_bytes)
+    loop = Loop(reader, schedule=holds.lanes, judge=judge, history=history, explain=judge.explain)
+    pace = Pace(loop, clock, lines, quiet=holds.quiet, budget=holds.budget)
     loop.subscribe(pace.note)
     keeper = store.keep(judge, tell=loop.tell, cursor=lambda: reader.kernel_cursor)
     reader.beside.append(("store", keeper.figures))
     answers = Answers(
         loop.feed,
-        reader.clock,
+        clock,
         period=lambda: loop.schedule.periods["normal"],
         topology=lambda: reader.topology,
         past=store.past,
         submit=keeper.submit,
     )
-    loop.each_pass(call.notifier.beat)
+    loop.each_pass(notifier.beat)
     daemon = Daemon(
         loop,
         listeners,
-        reader.clock,
-        detail=config.export.detail,
-        job_labels=config.export.job_labels,
-        limits=_limits(config),
-        notifier=call.notifier,
+        clock,
+        detail=holds.detail,
+        job_labels=holds.job_labels,
+        limits=plan.limits,
+        notifier=notifier,
         web=web,
         keeper=keeper,
         answers=answers,
         log=lines,
     )
     reloader = Reloader(
-        Running(loaded, rules),
-        lambda: _anew(sources, call),
+        holds,
+        ways.anew,
         [partial(put_in_force, loop, judge, daemon.page, pace), partial(log_by, lines)],
         last,
         lines,
-        around=call.notifier.reloading,
+        around=notifier.reloading,
     )
     loop.subscribe(reloader.note)
-    with stopped_by_signals(daemon), reloader.answering(call.asked):
-        for remark in loaded.remarks:
+    with stopped_by_signals(daemon), reloader.answering(ways.asked):
+        for remark in holds.remarks:
             lines.warning("configuration", remark, about=remark)
-        where, root = places(listeners, web), reader.host.root
+        where, root = places(listeners, web), host.root
         lines.info("started", f"reads {root} and serves {where}", version=__version__, url=where)
         if text := warning(listeners, web):
             lines.warning("open_to_others", text)
         if store.problem:
-            say = lines.warning if state else lines.info
+            say = lines.warning if plan.state else lines.info
             say("kept_in_memory", f"kept in memory only: {store.problem}")
         daemon.run()
 
 
-def _state(loaded: Loaded, host_root: str) -> str | None:
-    """Where what is found is kept: as somebody said, else the usual place for this very host."""
-    directory = loaded.config.state.directory
-    if ("state", "directory") in loaded.origins:
-        return directory
-    usual = is_of_this_machine(host_root) and Path(host_root).resolve() == Path("/")
-    return directory if usual and Path(directory).is_dir() else None
-
-
-def _retention(config: Config) -> Retention:
-    return Retention(config.state.retention, config.state.max_bytes)
-
-
-def _web(config: Config, call: Call) -> Web | None:
-    file = config.web.config_file
+def _web(file: str | None, clock: Clock, lines: Log) -> Web | None:
     if not file:
         return None
-    return Web(lambda: load(file), call.clock, partial(_warn, call.log))
+    return Web(partial(_settings, file), clock, partial(_warn, lines))
+
+
+def _settings(file: str) -> WebSettings:
+    from neuron_observer.config.web_config import load  # noqa: PLC0415 - costs yaml
+
+    return load(file)
 
 
 def _warn(lines: Log, text: str) -> None:
     lines.warning("web_config", text, about=text)
-
-
-def _anew(sources: Sources, call: Call) -> Running:
-    loaded = read(sources)
-    return Running(loaded, rules_of(loaded.config, call.extra))
-
-
-def _limits(config: Config) -> Limits:
-    http = config.http
-    return Limits(
-        connections=http.connections,
-        request_bytes=http.request_bytes,
-        request_seconds=http.request,
-        idle_seconds=http.idle,
-        answer_seconds=http.answer,
-    )
-
-
-def _monitor(config: Config, host_root: str) -> MonitorFeed | None:
-    try:
-        return monitor_feed(config.monitor.file or config.monitor.mode, host_root)
-    except InputError as error:
-        key = "file" if config.monitor.file else "mode"
-        raise InputError(f"monitor.{key}: {error.message}", remedy=error.remedy) from None

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import faulthandler
-import gc
-import os
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from neuron_observer.cli.assembly import Call, run
 from neuron_observer.cli.configured import default_file, sources_of
+from neuron_observer.cli.hosts import open_host
 from neuron_observer.cli.options import (
     host_options,
     is_of_this_machine,
     kubelet_option,
     rules_option,
+    simulation_asked,
 )
-from neuron_observer.clock import SystemClock
-from neuron_observer.config import read
-from neuron_observer.daemon.activation import inherited_sockets
-from neuron_observer.daemon.heap import share_one_heap
-from neuron_observer.daemon.listening import listening
-from neuron_observer.daemon.notify import Notifier
+from neuron_observer.cli.planning import planned
 from neuron_observer.daemon.signals import hangups
+from neuron_observer.errors import ObserverError
 from neuron_observer.exporters.listener import parse_address
 from neuron_observer.exporters.series import DETAILS
-from neuron_observer.log import open_log
 
 if TYPE_CHECKING:
-    from neuron_observer.config import Loaded
+    from collections.abc import Callable
+
     from neuron_observer.config.layers import Flags
+    from neuron_observer.daemon.plan import Plan
 
 _KEYS = {
     "--detail": "export.detail",
@@ -100,36 +95,35 @@ def command(  # noqa: PLR0913 - one an option
     begins, ends or goes wrong. SIGHUP reads the configuration and the rules anew; what is wrong
     then changes nothing. An option wins over a variable, and that over a file (docs/config.md).
     """
-    faulthandler.enable(2)  # a watchdog's SIGABRT then tells where each thread stood
-    share_one_heap()
-    clock = SystemClock()
-    notifier = Notifier.of(os.environ, os.getpid(), clock)
-    inherited = inherited_sockets(os.environ, os.getpid())
     switches = {"--job-labels": job_labels, "--kubelet": kubelet, "--all-devices": all_devices}
     texts = {"--detail": detail, "--socket": path, "--state": state}
     texts["--web-config"] = web_config
     if config_file is None and is_of_this_machine(host_root):
         config_file = default_file()  # it may come to be there until a reload
     sources = sources_of(config_file)._replace(flags=_flags(addresses, texts, switches))
+    read = partial(planned, sources, extra, host_root)
+    hand_over = click.get_current_context().obj
+    if hand_over is None:
+        _serve_here(read)
+    else:
+        _tell(read, hand_over)
+
+
+def _tell(
+    read: Callable[[], Plan], hand_over: Callable[[Plan | ObserverError | None], None]
+) -> None:
+    """The daemon is another process, unless its host can only be had in this one."""
+    try:
+        hand_over(None if simulation_asked() else read())
+    except ObserverError as error:
+        hand_over(error)
+
+
+def _serve_here(read: Callable[[], Plan]) -> None:
+    from neuron_observer.cli.assembly import Ways, serve  # noqa: PLC0415 - in this process alone
+
     with hangups() as asked:
-        loaded = read(sources)
-        local = _socket(loaded, host_root)
-        with listening(loaded.config.listen, local, inherited=inherited) as listeners:
-            lines = open_log(clock, loaded.config.log.format, loaded.config.log.level)
-            call = Call(host_root, extra, asked, notifier, lines, clock)
-            run(loaded, sources, listeners, call)
-    lines.info("stopped", "stopped")
-    lines.close()
-    gc.freeze()  # what is left goes with the process; to look through it first takes long
-
-
-def _socket(loaded: Loaded, host_root: str) -> str:
-    """The unix socket: as somebody said, else the usual one where that can be."""
-    path = loaded.config.socket
-    if ("socket",) in loaded.origins:
-        return path
-    usual = is_of_this_machine(host_root) and os.access(Path(path).parent, os.W_OK)
-    return path if usual else ""
+        serve(read(), Ways(open_host, asked, lambda: read().in_force))
 
 
 def _flags(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from neuron_observer.checks.judging import Judge
     from neuron_observer.model import Finding
     from neuron_observer.observer import HostReader
-    from neuron_observer.rules.patterns import Pattern
+    from neuron_observer.rules.pattern import Pattern
     from neuron_observer.rules.rule import Rule
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-import io
 import os
 import sys
 from contextlib import suppress
@@ -13,6 +11,7 @@ import click
 
 from neuron_observer import __version__
 from neuron_observer.cli import COMMANDS
+from neuron_observer.cli.speech import speak_what_the_terminal_can
 from neuron_observer.errors import ExitCode, ObserverError
 
 
@@ -53,14 +52,14 @@ def run() -> None:
     sys.exit(exit_code(sys.argv[1:]))
 
 
-def exit_code(arguments: list[str]) -> int:
-    """Run one call and say how it ended.
+def exit_code(arguments: list[str], obj: object = None) -> int:
+    """Run one call and say how it ended; `obj` is what its context holds for the verb.
 
     Click's own `main` makes 1 of a reader that went away; for `doctor` that means problems.
     """
-    _speak_what_the_terminal_can()
+    speak_what_the_terminal_can()
     try:
-        with cli.make_context("neuron-observer", arguments) as context:
+        with cli.make_context("neuron-observer", arguments, obj=obj) as context:
             code = cli.invoke(context)
         if sys.stdout:
             sys.stdout.flush()
@@ -89,22 +88,3 @@ def no_output(error: OSError) -> int:
         raise error
     click.echo(f"neuron-observer: output cannot be written: {error.strerror}", err=True)
     return ExitCode.UNKNOWN
-
-
-def _speak_what_the_terminal_can() -> None:
-    """Where the encoding has no dash or arrow, say it in ASCII, other signs by number."""
-    codecs.register_error("neuron_ascii", _in_ascii)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="neuron_ascii")
-
-
-_ASCII = {"—": "-", "·": "|", "→": "->", "…": "...", "°": "deg ", "µ": "u"}
-
-
-def _in_ascii(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    wrong = error.object[error.start : error.end]
-    spoken = (_ASCII.get(sign) or f"\\u{ord(sign):04x}" for sign in wrong)
-    return "".join(spoken), error.end

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import resource
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
 
 from neuron_observer.cli.configured import config_of, rule_paths
 from neuron_observer.cli.options import simulation_asked
+from neuron_observer.cli.roots import JOB_MAPPING, enough_descriptors, open_root
 from neuron_observer.clock import ManualClock, SystemClock
 from neuron_observer.collectors.firmware import PERIOD
-from neuron_observer.errors import InputError, UsageError
+from neuron_observer.errors import UsageError
 from neuron_observer.observer import HostReader, Options
 from neuron_observer.sources.hostfs import DirectoryFs
 
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from neuron_observer.sources.hostfs import HostFs
 
 ONE_SHOT_DEADLINE = 10.0  # seconds; nobody waits a minute to hear that a device does not answer
-JOB_MAPPING = "DCGM_HPC_JOB_MAPPING_DIR"  # as dcgm-exporter calls it
-ENOUGH_DESCRIPTORS = 10_000  # a trn2.48xlarge has some 8,000 files that are read again and again
 REPORT_WAIT = 11.0  # seconds; two of neuron-monitor's own periods, and a start
 
 
@@ -65,27 +62,7 @@ def open_host(root: str) -> HostFs:
     asked = simulation_asked()
     if asked:
         return _simulated_host(asked)
-    if os.path.isdir(root):  # noqa: PTH112 - pathlib is a tenth of what starting costs
-        _refuse_one_level_down(root)
-        return DirectoryFs(root)
-    if os.path.isfile(root):  # noqa: PTH113 - the same
-        from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
-
-        return ListingFs.open(root)
-    raise InputError(
-        f"{root}: no such directory or file",
-        remedy="--host-root takes the directory that holds sys/, or a file made by `capture`.",
-    )
-
-
-def _refuse_one_level_down(root: str) -> None:
-    """A directory that is itself a /sys is an easy mistake, and would look like an empty host."""
-    inside = {"sys", "class", "devices"}.intersection(os.listdir(root))  # noqa: PTH208 - see below
-    if {"class", "devices"} <= inside and "sys" not in inside:
-        raise InputError(
-            f"{root}: holds class/ and devices/, so it plays the part of /sys itself",
-            remedy="--host-root takes the directory above it, the one that holds sys/.",
-        )
+    return open_root(root)
 
 
 def open_reader(  # noqa: PLR0913 - one an option
@@ -158,14 +135,6 @@ def rules_of(config: Config | None, extra: Sequence[str] = ()) -> tuple[Rule, ..
     from neuron_observer.checks.judging import load_rules  # noqa: PLC0415 - costs yaml
 
     return load_rules(rule_paths(config, extra))
-
-
-def enough_descriptors() -> bool:
-    """Whether all files may stay open; allows itself what an administrator allows, not a shell."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    return most >= ENOUGH_DESCRIPTORS
 
 
 def clock_of(host: HostFs, *, whole: bool = False) -> Clock:

@@ -9,24 +9,20 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext, suppress
 from queue import Empty
 from threading import Thread
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from neuron_observer.config.keys import keys, value_at
-from neuron_observer.config.write import written
-from neuron_observer.daemon.budget import Budget
 from neuron_observer.errors import ObserverError
 from neuron_observer.rules.rule import same
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from queue import SimpleQueue
 
     from neuron_observer.checks.judging import Judge
     from neuron_observer.collectors.own import LastReload
-    from neuron_observer.config import Config, Loaded
-    from neuron_observer.config.keys import Key
     from neuron_observer.daemon.pace import Pace
+    from neuron_observer.daemon.plan import InForce, Setting
     from neuron_observer.exporters.page import Page
     from neuron_observer.log import Log
     from neuron_observer.loop import Loop
@@ -37,21 +33,14 @@ if TYPE_CHECKING:
 _REFUSED = "reload_refused"
 
 
-class Running(NamedTuple):
-    """What a daemon goes by."""
-
-    loaded: Loaded
-    rules: tuple[Rule, ...]
-
-
 class Reloader:
     """Reads anew when it is asked to."""
 
     def __init__(
         self,
-        running: Running,
-        read: Callable[[], Running],
-        put_in_force: Sequence[Callable[[Running], None]],
+        running: InForce,
+        read: Callable[[], InForce],
+        put_in_force: Sequence[Callable[[InForce], None]],
         last: LastReload,
         log: Log,
         around: Callable[[], AbstractContextManager[None]] = nullcontext,
@@ -61,13 +50,13 @@ class Reloader:
         `around` lasts as long as a reload does.
         """
         self.running = running  # what is in force
-        self._begun_with = running.loaded.config  # what needs a restart is still as it was then
+        self._begun_with = running.settings  # what needs a restart is still as it was then
         self._read = read
         self._put_in_force = put_in_force
         self._last = last
         self._log = log
         self._around = around
-        self._next: Running | None = None  # to be put in force
+        self._next: InForce | None = None  # to be put in force
         self._ended = False
 
     @contextmanager
@@ -114,7 +103,7 @@ class Reloader:
         if found is None:
             return
         self._last.succeeded()
-        for remark in found.loaded.remarks:
+        for remark in found.remarks:
             self._log.warning("configuration", remark, about=remark)
         self._log.over(_REFUSED)
         self._log.info("reloaded", f"configuration reloaded: {self._told(found)}")
@@ -122,7 +111,7 @@ class Reloader:
         for change in self._put_in_force:
             self._fenced(change, found)
 
-    def _fenced(self, change: Callable[[Running], None], found: Running) -> None:
+    def _fenced(self, change: Callable[[InForce], None], found: InForce) -> None:
         try:
             change(found)
         except Exception as error:  # noqa: BLE001 - the others are put in force all the same
@@ -131,26 +120,22 @@ class Reloader:
             text = f"not all of it is in force: {type(error).__name__}: {error}"
             self._log.error(_REFUSED, text)
 
-    def _told(self, found: Running) -> str:
-        before, now = self.running, found
-        config = now.loaded.config
-        changed = list(_different(before.loaded.config, config))
-        parts = [_change(key, config) for key in changed if not key.restart]
-        parts += _rules_told(before.rules, now.rules)
-        waiting = [key for key in _different(self._begun_with, config) if key.restart]
+    def _told(self, now: InForce) -> str:
+        settings = now.settings
+        changed = _different(self.running.settings, settings)
+        parts = [f"{name}: {one.text}" for name, one in changed.items() if not one.restart]
+        parts += _rules_told(self.running.rules, now.rules)
+        waiting = [
+            name for name, one in _different(self._begun_with, settings).items() if one.restart
+        ]
         if waiting:
-            parts.append("needs a restart: " + ", ".join(key.name for key in waiting))
+            parts.append("needs a restart: " + ", ".join(waiting))
         return "; ".join(parts) or "nothing changed"
 
 
-def _different(one: Config, other: Config) -> Iterator[Key]:
-    for path, key in keys().items():
-        if value_at(one, path) != value_at(other, path):
-            yield key
-
-
-def _change(key: Key, config: Config) -> str:
-    return f"{key.name}: {written(key, value_at(config, key.path))}"
+def _different(before: Mapping[str, Setting], now: Mapping[str, Setting]) -> dict[str, Setting]:
+    """What is now, of the keys that are not as before."""
+    return {name: setting for name, setting in now.items() if setting != before[name]}
 
 
 def _rules_told(before: Sequence[Rule], now: Sequence[Rule]) -> list[str]:
@@ -164,34 +149,15 @@ def _rules_told(before: Sequence[Rule], now: Sequence[Rule]) -> list[str]:
     return [f"rules: {', '.join(told)}"] if told else []
 
 
-def lanes(config: Config) -> dict[str, float]:
-    """Seconds by lane."""
-    found = config.lanes
-    return {
-        "fast": found.fast,
-        "normal": found.normal,
-        "slow": found.slow,
-        "firmware": found.firmware,
-        "jobs": found.jobs,
-    }
-
-
-def budget(config: Config) -> Budget:
-    """What the observer may cost."""
-    return Budget(config.budget.cpu, config.budget.memory)
-
-
-def log_by(log: Log, running: Running) -> None:
+def log_by(log: Log, holds: InForce) -> None:
     """What is said from now on, and how."""
-    chosen = running.loaded.config.log
-    log.follow(chosen.format, chosen.level)
+    log.follow(*holds.log)
 
 
-def put_in_force(loop: Loop, judge: Judge, page: Page, pace: Pace, running: Running) -> None:
+def put_in_force(loop: Loop, judge: Judge, page: Page, pace: Pace, holds: InForce) -> None:
     """What the loop, its judge and the page go by from now on."""
-    config = running.loaded.config
-    judge.renew(running.rules, trust_untested_driver=config.trust_untested_driver)
-    page.show(config.export.detail, job_labels=config.export.job_labels)
-    if loop.schedule.configured["firmware"] != config.lanes.firmware:
-        loop.reader.pace_firmware(config.lanes.firmware)
-    pace.configure(lanes(config), quiet=config.profile.quiet, budget=budget(config))
+    judge.renew(holds.rules, trust_untested_driver=holds.trust_untested_driver)
+    page.show(holds.detail, job_labels=holds.job_labels)
+    if loop.schedule.configured["firmware"] != holds.lanes["firmware"]:
+        loop.reader.pace_firmware(holds.lanes["firmware"])
+    pace.configure(holds.lanes, quiet=holds.quiet, budget=holds.budget)

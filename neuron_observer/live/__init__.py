@@ -15,6 +15,7 @@ from neuron_observer.collectors.monitor_batches import MonitorBatches, has_full_
 from neuron_observer.derive import make_batch
 from neuron_observer.live.classifier import LineClassifier
 from neuron_observer.model import NODE, Batch, Missing, Place, Why
+from neuron_observer.rules.matcher import Matcher
 from neuron_observer.sources.child import Children
 from neuron_observer.sources.hostfs import LoggingHost
 from neuron_observer.sources.kernel import open_kernel_log
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from neuron_observer.collectors.kmsg import Cursor, KernelBatch
     from neuron_observer.collectors.monitor import Mode, MonitorSample
     from neuron_observer.model import Cell, Event
-    from neuron_observer.rules.matcher import Matcher
+    from neuron_observer.rules.pattern import Pattern
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.lines import LineSource
 
@@ -55,13 +56,17 @@ class KernelReader:
         clock: Clock,
         own: OwnReads,
         *,
+        patterns: Sequence[Pattern] = (),
         cursor: Cursor | None = None,
         keep: bool = False,
         news: Callable[[], None] | None = None,
     ) -> None:
-        """Kept open, a thread takes the lines in and calls `news` when the driver's have come."""
+        """Kept open, a thread takes the lines in and calls `news` when the driver's have come.
+
+        Without `patterns` the shipped ones say what a line means.
+        """
         self._host, self._clock = host, clock
-        self.classifier = LineClassifier()
+        self.classifier = LineClassifier(Matcher(patterns) if patterns else None)
         self._source = _kernel_source(host, self.classifier.matcher, pump=keep, news=news)
         self.announced = news is not None and isinstance(self._source, PumpedLines)
         live = not isinstance(host, ListingFs)  # a recording's lines are of another clock

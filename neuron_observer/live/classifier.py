@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from neuron_observer.collectors.kmsg import Classified
 from neuron_observer.model import NODE, Place
 from neuron_observer.rules.matcher import Matcher
-from neuron_observer.rules.patterns import load
 
 if TYPE_CHECKING:
     from neuron_observer.model import Scalar
     from neuron_observer.parsers.kernel_record import KernelRecord
     from neuron_observer.rules.matcher import Match
-    from neuron_observer.rules.patterns import Pattern
+    from neuron_observer.rules.pattern import Pattern
 
 TEXT = 500  # characters of a line that an event keeps
 
@@ -22,6 +21,8 @@ TEXT = 500  # characters of a line that an event keeps
 @cache
 def _shipped() -> Matcher:
     """The shipped patterns; to compile them takes longer than to look around a host."""
+    from neuron_observer.rules.patterns import load  # noqa: PLC0415 - costs yaml
+
     return Matcher(load())
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from neuron_observer.collectors.kmsg import Cursor
     from neuron_observer.collectors.own import LastReload
     from neuron_observer.live import MonitorFeed
+    from neuron_observer.rules.pattern import Pattern
 
 ALL_LANES = ("fast", "normal", "slow", "firmware", "jobs", "expensive")
 
@@ -33,6 +34,7 @@ class Options(NamedTuple):
     job_mapping: str | None = None  # folder of a scheduler: a file a device that holds job ids
     kubelet: bool = False  # ask the kubelet for names of pods
     kernel_log: bool = False  # also lines of the kernel log, as events
+    patterns: tuple[Pattern, ...] = ()  # what those lines mean; none: the shipped ones
     kernel_cursor: Cursor | None = None  # how far that log was read before
     reload: LastReload | None = None  # of the configuration, by a program that lasts
     monitor: MonitorFeed | None = None  # where reports of neuron-monitor come from; None: off

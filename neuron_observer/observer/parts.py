@@ -32,11 +32,18 @@ def live_reader(
     """Of kernel lines and reports of neuron-monitor; `news` tells whom new lines are told."""
     if not options.kernel_log and options.monitor is None:
         return None
-    from neuron_observer.live import KernelReader, LiveReader  # noqa: PLC0415 - costs yaml
+    from neuron_observer.live import KernelReader, LiveReader  # noqa: PLC0415 - a glance needs none
 
     def kernel(own: OwnReads) -> KernelReader:
-        cursor, keep = options.kernel_cursor, options.keep
-        return KernelReader(host, clock, own, cursor=cursor, keep=keep, news=news())
+        return KernelReader(
+            host,
+            clock,
+            own,
+            patterns=options.patterns,
+            cursor=options.kernel_cursor,
+            keep=options.keep,
+            news=news(),
+        )
 
     return LiveReader(host, clock, options.monitor, kernel if options.kernel_log else None)
 

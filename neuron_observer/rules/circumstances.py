@@ -6,8 +6,8 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from neuron_observer.model import NODE, Missing, Place, Why
-from neuron_observer.rules.conditions import EVENTS
 from neuron_observer.rules.outcome import FALSE, Outcome, Sight, false, unknown
+from neuron_observer.rules.rule import EVENTS
 
 if TYPE_CHECKING:
     from neuron_observer.model import Scalar

@@ -40,8 +40,6 @@ PREDICATES: Mapping[str, Any] = {
 }
 _WRAPPERS: Mapping[str, Any] = {"not": rule.Not, "unless": rule.Unless, "anywhere": rule.Anywhere}
 COMBINATIONS = ("all", "any", *_WRAPPERS)
-# Events that are no lines of a log; their kinds may be matched too.
-EVENTS = ("driver_reloaded", "devices_changed", "files_moved", "counter_reset")
 _DURATIONS = ("within", "window", "lasting", "per", "apart")
 _NUMBERS = ("times", "clear_at", "least", "least_share")
 
@@ -52,7 +50,7 @@ def known_events() -> frozenset[str]:
     from neuron_observer.rules.patterns import load  # noqa: PLC0415 - 50 ms, where it is used
 
     rows = load()
-    return frozenset({row.finding for row in rows} | {row.id for row in rows} | set(EVENTS))
+    return frozenset({row.finding for row in rows} | {row.id for row in rows} | set(rule.EVENTS))
 
 
 class ConditionReader(NodeReader):
@@ -173,6 +171,6 @@ class ConditionReader(NodeReader):
             raise self.fail(
                 f"{what}: no pattern makes {name!r}{nearest(name, known_events())}",
                 node,
-                "Name a finding or id of rules/patterns, or " + ", ".join(EVENTS) + ".",
+                "Name a finding or id of rules/patterns, or " + ", ".join(rule.EVENTS) + ".",
             )
         return name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.catalogue import METRICS
 from neuron_observer.rules import rule as r
-from neuron_observer.rules.conditions import EVENTS
+from neuron_observer.rules.rule import EVENTS
 from neuron_observer.text import seconds_text
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from neuron_observer.model import Action, Severity
 from neuron_observer.rules import consistency
 from neuron_observer.rules.conditions import ConditionReader
 from neuron_observer.rules.nodes import NodeReader, compose, nearest
-from neuron_observer.rules.patterns import Fact, Grade
+from neuron_observer.rules.pattern import Fact, Grade
 from neuron_observer.rules.rule import Again, Needs, Rule, RuleScope
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from neuron_observer.rules.anchors import anchor, rarest, trie
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from neuron_observer.rules.patterns import Pattern
+    from neuron_observer.rules.pattern import Pattern
 
 LINE_LIMIT = 8192  # bytes of a line that are looked at, around the place where an anchor stands
 _SHAPES = 4096  # remembered shapes

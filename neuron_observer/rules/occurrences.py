@@ -9,7 +9,7 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.model import NODE, Place
-from neuron_observer.rules.conditions import EVENTS
+from neuron_observer.rules.rule import EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable

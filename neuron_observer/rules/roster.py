@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from neuron_observer.model import State
 from neuron_observer.rules import rule as r
-from neuron_observer.rules.conditions import EVENTS
 from neuron_observer.rules.instance import Instance
 from neuron_observer.rules.memory import Kept, Mark, Memory
 from neuron_observer.rules.occurrences import truncated
 from neuron_observer.rules.places import Places
+from neuron_observer.rules.rule import EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -6,7 +6,6 @@ the names of the parameters in a rules file; docs/rules-format.md tells what eac
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from neuron_observer.model import Why
@@ -16,12 +15,14 @@ if TYPE_CHECKING:
 
     from neuron_observer.catalogue.spec import Version
     from neuron_observer.model import Action, Severity
-    from neuron_observer.rules.patterns import Fact
+    from neuron_observer.rules.pattern import Fact
 
 RuleScope: TypeAlias = Literal["node", "device", "core", "port", "efa", "pci", "sensor", "disk"]
 Needs: TypeAlias = Literal["instant", "pair", "window"]
 Side: TypeAlias = Literal["high", "low", "both"]
 Among: TypeAlias = Literal["chip", "device"]
+# Events that are no lines of a log; their kinds may be matched too.
+EVENTS = ("driver_reloaded", "devices_changed", "files_moved", "counter_reset")
 
 
 class Above(NamedTuple):
@@ -208,8 +209,7 @@ class Again(NamedTuple):
     severity: Severity | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One fault: when it is there, how bad it is, what to do."""
 
     id: str
@@ -247,7 +247,7 @@ class Rule:
 
 def same(one: Rule, other: Rule) -> bool:
     """Whether two rules say the same, wherever they are written."""
-    return replace(one, file="", line=0) == replace(other, file="", line=0)
+    return one._replace(file="", line=0) == other._replace(file="", line=0)
 
 
 def leaves(condition: Condition) -> Iterator[Leaf]:

@@ -10,7 +10,7 @@ from neuron_observer.model import Action, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from neuron_observer.rules.patterns import Pattern
+    from neuron_observer.rules.pattern import Pattern
     from neuron_observer.triage.facts import Fact
 
 # A finding that says less than another one on the same device is part of it.

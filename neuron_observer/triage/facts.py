@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from neuron_observer.model import EvidenceKind, Scalar
-    from neuron_observer.rules.patterns import Pattern
+    from neuron_observer.rules.pattern import Pattern
     from neuron_observer.triage.heads import Head
 
 MAX_FACTS = 5000  # different facts; what comes after them is counted by pattern alone

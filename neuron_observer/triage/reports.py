@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Cell, Scalar
     from neuron_observer.parsers.monitor_report import MonitorReport, Runtime
     from neuron_observer.parsers.neuron_ls_listing import ListedDevice, NeuronListing
-    from neuron_observer.rules.patterns import Pattern
+    from neuron_observer.rules.pattern import Pattern
 
 
 class Where(NamedTuple):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from neuron_observer.cli.hosts import JOB_MAPPING
 from neuron_observer.cli.jobs import cores_text, lines
+from neuron_observer.cli.roots import JOB_MAPPING
 from neuron_observer.model import Cores
 from neuron_observer.observer import HostReader, Options
 from neuron_observer.sources.faulty import Fault, FaultyFs

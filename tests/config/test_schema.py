@@ -14,7 +14,6 @@ from neuron_observer.config.environment import is_key, variable
 from neuron_observer.config.keys import groups, keys, plain, range_text, value_at
 from neuron_observer.config.said import Origin, Word, Words
 from neuron_observer.config.values import value_of
-from neuron_observer.daemon.reload import lanes
 from neuron_observer.exporters.http import Limits
 from neuron_observer.history import LIMIT, WINDOW
 from neuron_observer.loop import PERIODS
@@ -23,7 +22,7 @@ from neuron_observer.loop import PERIODS
 def test_defaults_are_those_of_the_code() -> None:
     """A daemon without a configuration does as it did before there was one."""
     config, limits = Config(), Limits()
-    assert lanes(config) == PERIODS
+    assert msgspec.to_builtins(config.lanes) == PERIODS
     assert (config.history.window, config.history.max_bytes) == (WINDOW, LIMIT)
     assert config.http.connections == limits.connections
     assert config.http.request_bytes == limits.request_bytes

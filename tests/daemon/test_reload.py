@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from neuron_observer.checks.judging import judge_by, load_rules
+from neuron_observer.cli.planning import in_force
 from neuron_observer.clock import ManualClock, SystemClock
 from neuron_observer.collectors.own import LastReload
 from neuron_observer.config import Sources, read
 from neuron_observer.daemon.pace import Pace
-from neuron_observer.daemon.reload import Reloader, Running, lanes, log_by, put_in_force
+from neuron_observer.daemon.reload import Reloader, log_by, put_in_force
 from neuron_observer.daemon.signals import hangups
 from neuron_observer.exporters.page import Page
 from neuron_observer.log import Log
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from neuron_observer.clock import Clock
+    from neuron_observer.daemon.plan import InForce
     from neuron_observer.model import Finding
     from neuron_observer.sources.hostfs import HostFs
 
@@ -76,7 +78,7 @@ class Parts:
             (folder / path).write_bytes(content)
         host = DirectoryFs(str(folder))
         reader = HostReader(host, self.clock, Options(reload=self.last), direct)
-        self.loop = Loop(reader, schedule=lanes(begun.loaded.config), judge=self.judge)
+        self.loop = Loop(reader, schedule=begun.lanes, judge=self.judge)
         self.page = Page(self.loop.feed, self.clock)
         self.log = Log(self.clock, self.hear, "json")
         self.pace = Pace(self.loop, self.clock, self.log)
@@ -104,10 +106,10 @@ class Parts:
         told = {"rules": f"{{directories: [{self.rules}]}}", "log": "{format: json}"} | keys
         self.file.write_text("".join(f"{key}: {text}\n" for key, text in told.items()))
 
-    def read(self) -> Running:
+    def read(self) -> InForce:
         """As the daemon does."""
         loaded = read(Sources(str(self.file)))
-        return Running(loaded, load_rules(loaded.config.rules.directories))
+        return in_force(loaded, load_rules(loaded.config.rules.directories))
 
     def tick(self, seconds: float = 10.0) -> dict[str, Finding]:
         """Findings by id, after a while."""
@@ -213,7 +215,7 @@ def test_what_breaks_on_the_way_is_told(parts: Parts) -> None:
     parts.reloader.reload()
     assert "Is a directory" in parts.told[0]
 
-    def broken() -> Running:
+    def broken() -> InForce:
         raise MemoryError("no room")
 
     parts.reloader._read = broken
@@ -224,7 +226,7 @@ def test_what_breaks_on_the_way_is_told(parts: Parts) -> None:
 def test_what_cannot_be_put_in_force_is_told(parts: Parts) -> None:
     """The rest is in force all the same."""
 
-    def broken(_: Running) -> None:
+    def broken(_: InForce) -> None:
         raise RuntimeError("no more")
 
     parts.reloader._put_in_force = [broken, *parts.reloader._put_in_force]
@@ -282,7 +284,7 @@ def test_many_hangups_are_few_reloads(parts: Parts) -> None:
     reads = 0
     read_it = parts.read
 
-    def slow() -> Running:
+    def slow() -> InForce:
         nonlocal reads
         reads += 1
         begun.set()

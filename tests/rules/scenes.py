@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from neuron_observer.derive import make_batch
 from neuron_observer.model import Action, Core, Device, Driver, Place, Severity, Snapshot
-from neuron_observer.rules.patterns import Fact
+from neuron_observer.rules.pattern import Fact
 from neuron_observer.rules.rule import Rule
 
 if TYPE_CHECKING:

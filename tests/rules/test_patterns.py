@@ -9,7 +9,8 @@ import pytest
 
 from neuron_observer.errors import ConfigError
 from neuron_observer.model import Action, Severity
-from neuron_observer.rules.patterns import REPORTED, SHIPPED, Pattern, load
+from neuron_observer.rules.pattern import REPORTED, Pattern
+from neuron_observer.rules.patterns import SHIPPED, load
 
 if TYPE_CHECKING:
     from pathlib import Path

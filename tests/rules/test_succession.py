@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -47,7 +46,7 @@ TICK = st.tuples(
 
 def elsewhere(rules: tuple[r.Rule, ...]) -> tuple[r.Rule, ...]:
     """The same rules, read again from a file in which lines have moved."""
-    return tuple(replace(one, file="again.yaml", line=one.line + 7) for one in rules)
+    return tuple(one._replace(file="again.yaml", line=one.line + 7) for one in rules)
 
 
 def looked_at_now(finding: Finding) -> Finding:
@@ -117,7 +116,7 @@ def test_a_pending_finding_waits_no_longer_than_it_must() -> None:
     for number in range(4):
         (found,), _ = engine(snapshot(10.0 * number, {SRAM: 1}))
         states.append(found.state)
-        longer = replace(held, meaning=f"read {number} times")
+        longer = held._replace(meaning=f"read {number} times")
         engine = engine.successor([longer], trust_untested_driver=False)
     assert states == [State.PENDING] * 3 + [State.FIRING]
 
@@ -148,7 +147,7 @@ def test_a_finding_that_only_a_line_told_goes_on() -> None:
     heard = rule(r.Matches("sram-uncorrectable", 60.0))
     engine = Engine([heard])
     engine(snapshot(0.0, {SRAM: 0, LOG: {NODE: 1}}, events=(LINE,)))
-    changed = replace(heard, message="heard")
+    changed = heard._replace(message="heard")
     engine = engine.successor([changed], trust_untested_driver=False)
     (found,), _ = engine(snapshot(10.0, {SRAM: 0, LOG: {NODE: 1}}))
     assert (found.message, found.state, found.first_seen) == ("heard", State.FIRING, WALL)

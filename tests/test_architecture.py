@@ -61,7 +61,7 @@ THIRD_PARTY = {
     "rich": {"cli", "tui"},
     "textual": {"tui"},
     "numpy": {"stragglers"},
-    "psutil": {"collectors"},
+    "psutil": {"doctor"},
     "grpc": {"sources"},
     "prometheus_client": {"exporters"},
     "bcrypt": {"exporters"},

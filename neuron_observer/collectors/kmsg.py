@@ -8,7 +8,7 @@ registers cause are marked `ours`, so that they are never evidence (architecture
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
+from copy import copy
 from itertools import dropwhile
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -74,22 +74,21 @@ class Cursor(NamedTuple):
     monotonic: float | None  # of the last record, seconds since boot
 
 
-@dataclass(slots=True)
 class KernelCounts:
     """What became of the records since the collector was made."""
 
-    read: int = 0  # parsed
-    lost: int = 0  # gone before we came to them, by gaps in the sequence numbers
-    dropped: int = 0  # thrown away by us for lack of room
-    cut: int = 0  # longer than the bound
-    overruns: int = 0  # times the kernel lapped us
-    skipped: int = 0  # older than the look-back or known from before
-    ours: int = 0  # caused by our own reads
-    suppressed: int = 0  # events between the burst and the latest of their kind
+    def __init__(self) -> None:
+        self.read = 0  # parsed
+        self.lost = 0  # gone before we came to them, by gaps in the sequence numbers
+        self.dropped = 0  # thrown away by us for lack of room
+        self.cut = 0  # longer than the bound
+        self.overruns = 0  # times the kernel lapped us
+        self.skipped = 0  # older than the look-back or known from before
+        self.ours = 0  # caused by our own reads
+        self.suppressed = 0  # events between the burst and the latest of their kind
 
 
-@dataclass(frozen=True, slots=True)
-class KernelBatch:
+class KernelBatch(NamedTuple):
     """What one collection brought."""
 
     records: tuple[KernelRecord, ...]
@@ -99,8 +98,7 @@ class KernelBatch:
     error: str  # why the log cannot be read; empty while it can
 
 
-@dataclass(frozen=True, slots=True)
-class LookBack:
+class LookBack(NamedTuple):
     """Where to start in a log that was there before us."""
 
     boot_id: Callable[[], str | None]  # /proc/sys/kernel/random/boot_id
@@ -176,7 +174,7 @@ class KernelLogCollector:
         self._count(len(records), len(ours))
         found = self._events(records, ours, boot_time, now)
         events = tuple(sorted(found, key=lambda event: event.at))
-        return KernelBatch(records, ours, events, replace(self._counts), self._source.error)
+        return KernelBatch(records, ours, events, copy(self._counts), self._source.error)
 
     def _count(self, read: int, ours: int) -> None:
         source, counts = self._source.counts, self._counts

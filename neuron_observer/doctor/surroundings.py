@@ -49,6 +49,8 @@ def _monitor(reader: HostReader) -> Note:
     monitor = reader.live.monitor if reader.live else None
     if monitor is None:
         here = "found" if _exists(reader, MONITOR) else "not found"
+        if reader.host.root == "/" and (pids := _running("neuron-monitor")):
+            here += f", runs as pid {', '.join(map(str, pids))}"
         return Note(
             "monitor",
             False,
@@ -70,6 +72,15 @@ def _monitor(reader: HostReader) -> Note:
 
 
 _CHILD_REMEDY = f"It must be at /{MONITOR} and be allowed to open /dev/neuron*"
+
+
+def _running(name: str) -> list[int]:
+    """Processes of this machine that are called so."""
+    import psutil  # noqa: PLC0415 - costs a start a quarter
+
+    return [
+        process.pid for process in psutil.process_iter(["name"]) if process.info["name"] == name
+    ]
 
 
 def _exists(reader: HostReader, path: str) -> bool:

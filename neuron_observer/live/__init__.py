@@ -10,31 +10,25 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.collectors.kmsg import KernelLogCollector, LookBack, OwnReads
-from neuron_observer.collectors.monitor import COMMAND, MonitorCollector, open_monitor
-from neuron_observer.collectors.monitor_batches import MonitorBatches, has_full_period
 from neuron_observer.derive import make_batch
 from neuron_observer.live.classifier import LineClassifier
 from neuron_observer.model import NODE, Batch, Missing, Place, Why
 from neuron_observer.rules.matcher import Matcher
-from neuron_observer.sources.child import Children
-from neuron_observer.sources.hostfs import LoggingHost
+from neuron_observer.sources.hostfs import LoggingHost, RecordedHost
 from neuron_observer.sources.kernel import open_kernel_log
-from neuron_observer.sources.listing import ListingFs
 from neuron_observer.sources.pump import PumpedLines
-from neuron_observer.sources.replay import ListedLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from neuron_observer.clock import Clock
     from neuron_observer.collectors.kmsg import Cursor, KernelBatch
-    from neuron_observer.collectors.monitor import Mode, MonitorSample
+    from neuron_observer.collectors.monitor import Mode
+    from neuron_observer.live.monitor import MonitorReader
     from neuron_observer.model import Cell, Event
     from neuron_observer.rules.pattern import Pattern
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.lines import LineSource
-
-_GAP = 0.1  # seconds between two looks while a one-shot waits
 
 
 class MonitorFeed(NamedTuple):
@@ -42,7 +36,7 @@ class MonitorFeed(NamedTuple):
 
     mode: Mode
     path: str = "-"  # of a pipe or a file
-    command: Sequence[str] = COMMAND  # of a child
+    command: Sequence[str] = ()  # of a child; none: the usual one
 
 
 class KernelReader:
@@ -69,7 +63,7 @@ class KernelReader:
         self.classifier = LineClassifier(Matcher(patterns) if patterns else None)
         self._source = _kernel_source(host, self.classifier.matcher, pump=keep, news=news)
         self.announced = news is not None and isinstance(self._source, PumpedLines)
-        live = not isinstance(host, ListingFs)  # a recording's lines are of another clock
+        live = not isinstance(host, RecordedHost)  # a recording's lines are of another clock
         self._collector = KernelLogCollector(
             self._source,
             LookBack(self._boot_id, self._boot_time, cursor),
@@ -139,55 +133,18 @@ def _unreadable(name: str, error: str) -> Missing:
 def _kernel_source(
     host: HostFs, matcher: Matcher, *, pump: bool, news: Callable[[], None] | None
 ) -> LineSource:
-    if isinstance(host, ListingFs):
-        return ListedLines(host, "kernel")
+    if isinstance(host, RecordedHost):
+        return host.lines("kernel")
     if isinstance(host, LoggingHost):
         return host.kernel_log()
     source = open_kernel_log(host.root)
     return PumpedLines(source, wanted=matcher.holds, news=news) if pump else source
 
 
-class MonitorReader:
-    """neuron-monitor: its batches."""
+def _monitor(host: HostFs, clock: Clock, feed: MonitorFeed) -> MonitorReader:
+    from neuron_observer.live.monitor import MonitorReader  # noqa: PLC0415 - off by default
 
-    name = "monitor"
-
-    def __init__(self, host: HostFs, clock: Clock, feed: MonitorFeed) -> None:
-        self._host, self._clock = host, clock
-        self.feed = feed
-        self._children = Children(clock)
-        self._collector = MonitorCollector(self._open, clock)
-        self._batches = MonitorBatches()
-        self.sample: MonitorSample | None = None  # the last one
-
-    def _open(self) -> LineSource | None:
-        """A capture stands for the child that ran when it was made."""
-        mode, path, command = self.feed
-        if mode == "child" and isinstance(self._host, ListingFs):
-            return ListedLines(self._host, "monitor")
-        return open_monitor(mode, self._clock, path=path, command=command, children=self._children)
-
-    def poll(self) -> list[Batch]:
-        """The state of the tool, and its last report."""
-        self.sample = self._collector.collect()
-        return self._batches.of(self.sample, self._clock.monotonic())
-
-    def wait(self, seconds: float) -> bool:
-        """Wait for a report of a full period, for a one-shot; whether one came."""
-        deadline = self._clock.monotonic() + seconds
-        while True:
-            self.sample = self._collector.collect()
-            report = self.sample.report
-            if report is not None and has_full_period(report):
-                return True
-            hopeless = self.feed.mode == "child" and self.sample.error
-            if hopeless or self._collector.ended or self._clock.monotonic() >= deadline:
-                return report is not None
-            self._clock.wait(_GAP)
-
-    def close(self) -> None:
-        """Give the source up; a child ends."""
-        self._collector.pause()
+    return MonitorReader(host, clock, feed)
 
 
 class LiveReader:
@@ -205,7 +162,7 @@ class LiveReader:
         self._own = OwnReads()
         self._owed_since: float | None = None
         self.kernel: KernelReader | None = None  # None until the log could be opened
-        self.monitor = MonitorReader(host, clock, feed) if feed else None
+        self.monitor = _monitor(host, clock, feed) if feed else None
 
     @property
     def announced(self) -> bool:
@@ -220,7 +177,7 @@ class LiveReader:
         if opens:
             found.append((KernelReader.name, lambda: self._read_kernel(opens, events)))
         if self.monitor:
-            found.append((MonitorReader.name, self.monitor.poll))
+            found.append((self.monitor.name, self.monitor.poll))
         return found
 
     def _read_kernel(

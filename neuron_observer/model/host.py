@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -88,11 +87,10 @@ class Batch(NamedTuple):
     changed: tuple[int, ...] = ()  # rows that differ from the batch before
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(NamedTuple):
     """One Inferentia or Trainium chip."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # it hides tuple.index
     name: str | None  # device_name, e.g. Trainium2
     arch: str | None  # arch_type, e.g. NDv3; not unique to a chip
     serial: str | None
@@ -103,12 +101,11 @@ class Device:
     cores: tuple[Core, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Core:
+class Core(NamedTuple):
     """One physical NeuronCore."""
 
     device: int
-    index: int
+    index: int  # type: ignore[assignment]  # it hides tuple.index
     arch: str | None = None  # e.g. NCv3
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -138,11 +137,10 @@ class Coverage(NamedTuple):
     not_covered: tuple[Gap, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceHealth:
+class DeviceHealth(NamedTuple):
     """The verdict on one device."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # it hides tuple.index
     verdict: Verdict
     reason: str
 

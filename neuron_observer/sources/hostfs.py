@@ -60,6 +60,15 @@ class HostFs(Protocol):
 
 
 @runtime_checkable
+class RecordedHost(Protocol):
+    """A host as it was when it was recorded, whose lines are by its own clock."""
+
+    def lines(self, word: Literal["kernel", "monitor"]) -> LineSource:
+        """Lines of its kernel log, or reports of neuron-monitor."""
+        ...
+
+
+@runtime_checkable
 class LoggingHost(Protocol):
     """A host in memory that lives by the machine's clock and has its own kernel log: simulated."""
 

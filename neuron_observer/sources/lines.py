@@ -9,7 +9,6 @@ import os
 import select
 import stat
 from collections import deque
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -21,16 +20,16 @@ MAX_BEHIND = 256 * 1024 * 1024  # bytes that a file may be ahead of us before we
 FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 
-@dataclass(slots=True)
 class LineCounts:
     """What happened to the lines of one source since it was opened."""
 
-    read: int = 0  # handed on
-    cut: int = 0  # longer than the bound: shortened, or refused where a piece is of no use
-    dropped: int = 0  # thrown away because they came faster than they were taken
-    overruns: int = 0  # times the writer lapped us; how many lines is not known here
-    restarts: int = 0  # file rotated or truncated, child started again
-    errors: int = 0  # reads that failed
+    def __init__(self) -> None:
+        self.read = 0  # handed on
+        self.cut = 0  # longer than the bound: shortened, or refused where a piece is of no use
+        self.dropped = 0  # thrown away because they came faster than they were taken
+        self.overruns = 0  # times the writer lapped us; how many lines is not known here
+        self.restarts = 0  # file rotated or truncated, child started again
+        self.errors = 0  # reads that failed
 
 
 class LineSource(Protocol):

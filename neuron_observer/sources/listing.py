@@ -18,7 +18,7 @@ import zlib
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from neuron_observer.errors import InputError
 from neuron_observer.sources.filesets import EachFile
@@ -26,6 +26,8 @@ from neuron_observer.sources.hostfs import DEFAULT_LIMIT, Entry, EntryKind, reso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from neuron_observer.sources.lines import LineSource
 
 # First words of the comment lines that mean something, each followed by a JSON value:
 #   #capture {"schema": "neuron-observer/capture/1", …}     the first line
@@ -183,6 +185,12 @@ class ListingFs:
     def open(cls, file: str) -> ListingFs:
         """The host in `file`."""
         return cls(read_listing(file), file)
+
+    def lines(self, word: Literal["kernel", "monitor"]) -> LineSource:
+        """Lines that it holds, handed on as it goes from pass to pass."""
+        from neuron_observer.sources.replay import ListedLines  # noqa: PLC0415 - on request
+
+        return ListedLines(self, word)
 
     @property
     def until_next(self) -> float | None:

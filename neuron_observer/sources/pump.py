@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import threading
 from collections import deque
+from copy import copy
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -52,15 +53,10 @@ class PumpedLines:
     @property
     def counts(self) -> LineCounts:
         """The source's counts, with what this queue dropped."""
-        counts = self._source.counts
-        return type(counts)(
-            counts.read - self._dropped - len(self._queue),
-            counts.cut,
-            counts.dropped + self._dropped,
-            counts.overruns,
-            counts.restarts,
-            counts.errors,
-        )
+        counts = copy(self._source.counts)
+        counts.read -= self._dropped + len(self._queue)
+        counts.dropped += self._dropped
+        return counts
 
     @property
     def error(self) -> str:

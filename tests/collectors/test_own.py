@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import psutil
+import pytest
+
 from neuron_observer.catalogue.own import OWN_METRICS, RELOAD_METRICS
 from neuron_observer.clock import ManualClock, SystemClock
 from neuron_observer.collectors.own import LastReload, OwnCollector, kernel_memory
@@ -110,3 +113,16 @@ def test_when_we_began_is_told() -> None:
     begun = batch.cells[batch.layout.rows["observer.start_time", NODE]]
     assert isinstance(begun, float)
     assert 0 < SystemClock().wall() - begun < 86400
+
+
+def test_an_independent_library_says_the_same() -> None:
+    """Psutil of this very process: threads and start exactly, memory and time nearly."""
+    process = psutil.Process()
+    (batch,) = OwnCollector(SystemClock()).poll(("slow",))
+    found = {spec.id: batch.cells[batch.layout.rows[spec.id, NODE]] for spec in OWN_METRICS}
+    assert found["observer.threads"] == process.num_threads()
+    assert found["observer.resident_memory"] == pytest.approx(process.memory_info().rss, rel=0.1)
+    assert found["observer.start_time"] == pytest.approx(process.create_time(), abs=1.1)
+    times = process.cpu_times()
+    spent = times.user + times.children_user
+    assert found["observer.cpu_user"] == pytest.approx(spent, abs=0.1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from neuron_observer.checks.judging import judge_by
@@ -40,7 +39,7 @@ def host(boot: str = BOOT, instance: str = INSTANCE) -> HostFs:
 def chip(serial: str | None = SERIAL) -> Device:
     """A device with all its cores."""
     one = device(serial=serial)
-    return replace(one, cores=tuple(Core(0, core, "NCv3") for core in range(8)))
+    return one._replace(cores=tuple(Core(0, core, "NCv3") for core in range(8)))
 
 
 class Node:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -227,7 +225,7 @@ def test_a_device_without_cores_holds_nothing_known(view: View) -> None:
     """While the driver loads a device has no cores yet: that is no memory of 0."""
     feed = still("trn2.3xlarge-2.30.2-busy")
     [device] = feed.frame.snapshot.devices
-    bare = feed.frame.snapshot._replace(devices=(replace(device, cores=()),))
+    bare = feed.frame.snapshot._replace(devices=(device._replace(cores=()),))
     feed.frame = feed.frame._replace(snapshot=bare)
     text = [plain(each) for each in memory(view_of(feed), 40, 12)]
     assert all(each.endswith("—") for each in text[1:])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from benchmarks.judgement import grid, setups
@@ -53,7 +51,7 @@ def test_a_rule_that_is_off_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_wrong_action_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The table says which is right."""
     wrong = tuple(
-        replace(rule, action=Action.NONE) if rule.id == "firmware-sram" else rule
+        rule._replace(action=Action.NONE) if rule.id == "firmware-sram" else rule
         for rule in grid.shipped()
     )
     monkeypatch.setattr(grid, "shipped", lambda: wrong)

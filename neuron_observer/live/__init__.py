@@ -63,7 +63,7 @@ class KernelReader:
         self.classifier = LineClassifier(Matcher(patterns) if patterns else None)
         self._source = _kernel_source(host, self.classifier.matcher, pump=keep, news=news)
         self.announced = news is not None and isinstance(self._source, PumpedLines)
-        live = not isinstance(host, RecordedHost)  # a recording's lines are of another clock
+        live = not isinstance(host, RecordedHost) or host.timed
         self._collector = KernelLogCollector(
             self._source,
             LookBack(self._boot_id, self._boot_time, cursor),

@@ -73,3 +73,15 @@ class Stall(NamedTuple):
     usual: float  # s, the usual step period
     why: str
     hardware: bool = False  # a hardware counter says so
+
+
+HANGS = {
+    HangKind.CRASHED_PEER: "hang-crashed-peer",
+    HangKind.HOST: "hang-host",
+    HangKind.INPUT: "hang-input",
+    HangKind.COMPUTE: "hang-compute",
+    HangKind.COLLECTIVE: "hang-collective",
+    HangKind.DESYNC: "hang-desync",
+    HangKind.UNKNOWN: "hang-unknown",
+}
+OF_JOBS = frozenset({"straggler", "job-slow", "imbalance", *HANGS.values()})  # ids of findings

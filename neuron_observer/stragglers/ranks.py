@@ -14,10 +14,10 @@ class Row(NamedTuple):
 
     pid: int
     number: int
-    device: int | None
-    core: int | None  # logical
-    role: str | None
-    replica: str | None
+    device: int | None = None
+    core: int | None = None  # logical
+    role: str | None = None
+    replica: str | None = None
 
 
 class Now(NamedTuple):

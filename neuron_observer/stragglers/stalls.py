@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -45,13 +45,12 @@ _TYPES = {"entered": np.float64, "completed": np.float64, "operation": np.int64,
 
 
 def _arrays(progress: Progress) -> _Arrays:
-    columns = {name: getattr(progress, name) for name in _Arrays._fields}
-    return _Arrays(
-        **{
-            name: None if values is None else np.asarray(values, dtype=_TYPES.get(name, np.bool_))
-            for name, values in columns.items()
-        }
-    )
+    arrays: dict[str, Any] = {
+        name: None if values is None else np.asarray(values, dtype=_TYPES.get(name, np.bool_))
+        for name in _Arrays._fields
+        for values in (getattr(progress, name),)
+    }
+    return _Arrays(**arrays)
 
 
 class _Said(NamedTuple):

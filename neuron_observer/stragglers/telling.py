@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from neuron_observer.stragglers.ranks import Row
     from neuron_observer.stragglers.slowdown import Slowdown
 
+_PROFILE = "a profile of any rank now and one of before: which part became longer"
 _STACKS = "the stacks of all ranks (py-spy dump --pid PID, on each node)"
 _RECORDER = "the flight recorder's dump of each rank (TORCH_FR_BUFFER_SIZE)"
 _ELSEWHERE = "the same on the job's other nodes: only this node's ranks are seen from here"
@@ -146,12 +147,13 @@ def of_slowdown(
     lost = (slower.now - slower.before) * ranks
     why = "" if named else f"; nobody can be named: {'; '.join(reasons) or 'no rank stands out'}"
     hinted = f"; {'; '.join(hints)}" if hints else ""
+    whose = "see the straggler" if named and not hints else "unknown"
     fields: dict[str, Scalar] = {
         "class": kind,
         "ratio": round(slower.ratio, 4),
         "what": f"a step takes {slower.before:.3g} → {slower.now:.3g} s ({slower.ratio:.2f}x)",
         "effect": f"about {lost:.3g} rank-seconds lost a step over {ranks} ranks",
-        "kind": "; ".join(hints) or "unknown",
+        "kind": "; ".join(hints) or whose,
         "basis": about.basis,
         "lost_rank_seconds": round(lost, 3),
     }
@@ -167,7 +169,7 @@ def of_slowdown(
             f"the job is {slower.ratio:.2f}x as slow as it was"
             f" ({slower.before:.3g} → {slower.now:.3g} s a step){hinted}{why}"
         ),
-        confirm_by=(_ELSEWHERE,),
+        confirm_by=(_ELSEWHERE,) if about.elsewhere else (_PROFILE,),
         evidence=(Evidence(trusted, "hearsay", "step period", now, before, fields=fields),),
         first_seen=slower.since,
         last_seen=about.wall,

@@ -133,7 +133,7 @@ class Bench:
     def _driver(self, version: str) -> None:
         self.host.put("sys/module/neuron/version", f"{version}\n".encode())
         self.host.put("sys/module/neuron/initstate", b"live\n")
-        for index in range(2):
+        for index in range(4):
             for name, content in (
                 ("info/architecture/device_name", b"Trainium2\n"),
                 ("info/serial_number", b"a1b2c3d4e5f6071%d\n" % index),
@@ -222,7 +222,8 @@ class Bench:
             frame = self.loop.tick()
             if frame is not None:
                 self.frames.append(frame)
-                self.told += [f"{one.id} {one.state.value}" for one in frame.findings]
+                of_jobs = [one for one in frame.findings if one.entity.kind in ("job", "rank")]
+                self.told += [f"{one.id} {one.state.value}" for one in of_jobs]
         return self.standing
 
     def _train(self, job: Training, now: float) -> None:

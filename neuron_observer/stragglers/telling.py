@@ -141,8 +141,12 @@ def of_slowdown(
     kind: str,
     reasons: Sequence[str],
     hints: Sequence[str],
+    remedy: tuple[Action, Action | None, tuple[str, ...]] | None = None,
 ) -> Finding:
-    """The job is slower than it was; `named`: another finding says because of whom."""
+    """The job is slower than it was; `named`: another finding says because of whom.
+
+    `remedy` is that of a cause which is known.
+    """
     ranks = about.world_size or len(about.rows)
     lost = (slower.now - slower.before) * ranks
     why = "" if named else f"; nobody can be named: {'; '.join(reasons) or 'no rank stands out'}"
@@ -159,17 +163,21 @@ def of_slowdown(
     }
     trusted: EvidenceKind = "heartbeat" if "hook" in about.basis else "counter"
     now, before = round(slower.now, 4), round(slower.before, 4)
+    usual = Action.WATCH if named else Action.LOOK_AT_OTHER_WORKERS
+    check = (_ELSEWHERE,) if about.elsewhere else (_PROFILE,)
+    action, confirmed, confirm_by = remedy or (usual, None, check)
     return Finding(
         id="job-slow",
         entity=Entity("job", job=about.job),
         severity=Severity.WARNING,
         confidence=Confidence.PROBABLE,
-        action=Action.WATCH if named else Action.LOOK_AT_OTHER_WORKERS,
+        action=action,
+        if_confirmed=confirmed,
         message=(
             f"the job is {slower.ratio:.2f}x as slow as it was"
             f" ({slower.before:.3g} → {slower.now:.3g} s a step){hinted}{why}"
         ),
-        confirm_by=(_ELSEWHERE,) if about.elsewhere else (_PROFILE,),
+        confirm_by=confirm_by,
         evidence=(Evidence(trusted, "hearsay", "step period", now, before, fields=fields),),
         first_seen=slower.since,
         last_seen=about.wall,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from neuron_observer.live import MonitorFeed
     from neuron_observer.rules.pattern import Pattern
 
+HEARTBEATS = "/run/neuron-observer-ranks"
 ALL_LANES = ("fast", "normal", "slow", "firmware", "jobs", "expensive")
 
 
@@ -32,6 +33,7 @@ class Options(NamedTuple):
     machine: bool = True  # also EFA adapters, host figures, temperatures, our own cost
     jobs: bool = True  # also which processes hold devices
     job_mapping: str | None = None  # folder of a scheduler: a file a device that holds job ids
+    heartbeats: str | None = HEARTBEATS  # folder of the step hook's files; None: not read
     kubelet: bool = False  # ask the kubelet for names of pods
     kernel_log: bool = False  # also lines of the kernel log, as events
     patterns: tuple[Pattern, ...] = ()  # what those lines mean; none: the shipped ones

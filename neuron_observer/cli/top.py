@@ -17,6 +17,7 @@ from neuron_observer.clock import SystemClock
 from neuron_observer.errors import UsageError
 from neuron_observer.oneshot import NOT_JUDGED, StillFeed
 from neuron_observer.tui.signs import ASCII, signs_for
+from neuron_observer.tui.themes import THEMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 @click.option("--once", is_flag=True, help="Print one frame as text and end.")
 @click.option("--device", type=click.IntRange(0), help="The device whose cores are shown first.")
 @click.option("--width", type=click.IntRange(20, 1000), help="Columns of the frame of --once.")
+@click.option("--theme", type=click.Choice(THEMES), help="The look of the screen (docs/top.md).")
 @click.option("--ascii", "only_ascii", is_flag=True, help="Draw with ASCII signs only.")
 def command(
     *,
@@ -46,6 +48,7 @@ def command(
     device: int | None,
     width: int | None,
     only_ascii: bool,
+    theme: str | None,  # noqa: ARG001 - the screen asks for it
 ) -> int:
     """Watch the devices, the cores of one of them, its memory and power, and the host.
 
@@ -169,8 +172,10 @@ def run_app(
 ) -> int:
     """The screen, until somebody leaves it; its exit code. `begin` is called when it is painted."""
     from neuron_observer.tui.app import TopApp  # noqa: PLC0415 - costs textual
+    from neuron_observer.tui.settings import settings_of  # noqa: PLC0415 - only for the screen
 
-    app = TopApp(feed, clock, signs, device, begin)
+    theme = click.get_current_context().params.get("theme")
+    app = TopApp(feed, clock, signs, device, begin, settings_of(os.environ, theme))
     app.run()
     _forget_a_lost_terminal()
     return app.return_code or 0

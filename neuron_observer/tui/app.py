@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
 
 from neuron_observer.tui.board import Board
+from neuron_observer.tui.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from textual.command import Provider
 
     from neuron_observer.clock import Clock
     from neuron_observer.feed import Feed
@@ -22,12 +25,19 @@ LOOK = 0.1  # seconds between two looks at the feed
 PATIENCE = 3  # seconds after which a signal ends the program even if the terminal blocks it
 
 
+def palette() -> type[Provider]:
+    """What the command palette finds; it is loaded when somebody asks for it."""
+    from neuron_observer.tui.palette import Everything  # noqa: PLC0415 - not at the start
+
+    return Everything
+
+
 class TopApp(App[None]):
     """The screen. It never waits for a read: it shows the last frame, and how old that is."""
 
     CSS_PATH = "top.tcss"
     TITLE = "neuron-observer"
-    ENABLE_COMMAND_PALETTE = False
+    COMMANDS: ClassVar[set[Callable[[], type[Provider]]]] = {palette}  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -36,12 +46,13 @@ class TopApp(App[None]):
         signs: Signs,
         selected: int | None = None,
         begin: Callable[[], None] = lambda: None,
+        settings: Settings | None = None,
     ) -> None:
         """`begin` is called once, when the screen has been painted."""
         super().__init__(ansi_color=True)
         self._clock = clock
         self._begin = begin
-        self.board = Board(feed, clock, signs, selected)
+        self.board = Board(feed, clock, signs, selected, settings or Settings())
 
     def get_default_screen(self) -> Board:
         """The board is the only screen; texts and questions lie over it."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @click.option("--width", type=click.IntRange(20, 1000), help="Columns of the frame of --once.")
 @click.option("--theme", type=click.Choice(THEMES), help="The look of the screen (docs/top.md).")
 @click.option("--ascii", "only_ascii", is_flag=True, help="Draw with ASCII signs only.")
-def command(
+def command(  # noqa: PLR0913 - one argument an option
     *,
     host_root: str,
     config_file: str | None,

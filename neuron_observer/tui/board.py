@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.screen import Screen
 
 from neuron_observer.tui import asking
+from neuron_observer.tui.answers import Answers
 from neuron_observer.tui.canvas import Canvas
 from neuron_observer.tui.clicks import clicked
 from neuron_observer.tui.device_grid import columns_of
@@ -42,7 +43,8 @@ class Board(Screen[None]):
         self, feed: Feed, clock: Clock, signs: Signs, selected: int | None, settings: Settings
     ) -> None:
         super().__init__(id="board")
-        self.state = State(feed, clock.monotonic, signs, selected)
+        self._answers = Answers(feed)
+        self.state = State(self._answers, clock.monotonic, signs, selected)
         self.state.page, self.state.ways = settings.page, dict(settings.ways)
         self.settings = settings
         self._signs = signs
@@ -85,7 +87,7 @@ class Board(Screen[None]):
         if view is None:
             self._canvas.show([line(Span("reading the host", "dim"))])
             return
-        shown = (view.cells, view._replace(now=0.0), width, height)
+        shown = (view.cells, view._replace(now=0.0), width, height, self._answers.number)
         if shown == self._shown:  # time alone moves only the age
             dated = [region for region in self._regions if region.panel == "node"]
         else:

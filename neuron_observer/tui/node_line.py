@@ -77,7 +77,7 @@ def verdict(health: Health) -> Span:
     reason = f": {printable(health.reason)}" if health.reason else ""
     decided, required = health.coverage.decided, health.coverage.required
     covered = f" ({decided} of {required} signals)" if decided < required else ""
-    return Span(health.verdict.value + covered + reason, TONES[health.verdict])
+    return Span(health.verdict.value + reason + covered, TONES[health.verdict])
 
 
 def age(view: View) -> Line:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from threading import Event as Flag
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from neuron_observer.client.batches import Batches
+from neuron_observer.client.columns import Columns
 from neuron_observer.client.frames import event, frame
 from neuron_observer.errors import DaemonError, ObserverError
 from neuron_observer.history import History
@@ -19,13 +20,14 @@ from neuron_observer.model import Frame, Run
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from neuron_observer.client import Client
+    from neuron_observer.client import Client, Reply
     from neuron_observer.clock import Clock
     from neuron_observer.model import Event, Place, Value
 
 PERIOD = 1.0  # seconds between two questions
 LONGEST_PAUSE = 30.0  # seconds, while nobody answers
 _LAST_WAIT = 1.0  # seconds for the thread to end
+_NO_SUCH_PATH = 404
 CONNECTION = "connection"  # the run that tells how it is
 
 
@@ -36,7 +38,8 @@ class ConnectedFeed:
         self._client = client
         self._clock = clock
         self._history = history or History()
-        self._batches = Batches()
+        self._columns: Columns | None = Columns()
+        self._batches = Batches()  # of snapshots
         self._frame: Frame | None = None
         self._tag = ""
         self._ended = Flag()
@@ -69,7 +72,7 @@ class ConnectedFeed:
     def poll(self) -> Frame:
         """Ask once, and take what is new; `DaemonError` where nothing is to be had."""
         begin = self._clock.monotonic()
-        reply = self._client.fetch("snapshot", tag=self._tag)
+        reply = self._ask()
         if reply.document is None:
             if self._frame is None:
                 raise DaemonError(f"{self._client.address}: answered without a document")
@@ -78,10 +81,27 @@ class ConnectedFeed:
         age = told.get("age") if isinstance(told, dict) else None
         if not isinstance(age, (int, float)) or isinstance(age, bool) or not 0 <= age < 1e9:
             raise DaemonError(f"{self._client.address}: the snapshot does not tell its age")
-        found = frame(reply.document, begin - age, self._batches)
+        found = self._read(reply.document, begin - age)
         self._history.add(found.snapshot)
         self._tag = reply.tag
         return self._take(found)
+
+    def _ask(self) -> Reply:
+        """The frame as columns; of a daemon that has none, an older one, the snapshot."""
+        if self._columns is not None:
+            try:
+                query = {"layouts": self._columns.id}
+                return self._client.fetch("columns", query, tag=self._tag)
+            except DaemonError as error:
+                if error.status != _NO_SUCH_PATH:
+                    raise
+                self._columns = None
+        return self._client.fetch("snapshot", tag=self._tag)
+
+    def _read(self, document: dict[str, Any], monotonic: float) -> Frame:
+        if self._columns is not None:
+            return self._columns.frame(document, monotonic)
+        return frame(document, monotonic, self._batches)
 
     def _take(self, found: Frame) -> Frame:
         """This is the frame, and the connection is well."""

@@ -34,6 +34,7 @@ class Line(Client):
         super().__init__(Address("http", "n1", 1))
         self.daemon = daemon
         self.cut = False
+        self.lacks = ""
         self.asked: list[str] = []
 
     def fetch(
@@ -43,7 +44,9 @@ class Line(Client):
         self.asked.append(name)
         if self.cut:
             raise GONE
-        text = "&".join(f"{key}={value}" for key, value in (query or {}).items())
+        if name == self.lacks:
+            raise DaemonError("no such path", status=404)
+        text = "&".join(f"{key}={value}" for key, value in (query or {}).items() if value)
         document = self.daemon.get(f"/api/v1/{name}{'?' if text else ''}{text}")
         now = str(document["frame"]["id"])
         return Reply(None, tag) if now == tag else Reply(json.loads(json.dumps(document)), now)
@@ -102,6 +105,16 @@ def test_a_connection_that_is_lost_and_comes_back(line: Line) -> None:
     assert found
     assert [run for run in found.snapshot.runs if run.collector == CONNECTION] == []
     assert found.snapshot.monotonic == lost.snapshot.monotonic
+
+
+def test_an_older_daemon_has_no_columns(line: Line) -> None:
+    """Then its snapshots are read, and columns are not asked for again."""
+    line.lacks = "columns"
+    feed = ConnectedFeed(line, ManualClock())
+    for _ in range(3):
+        line.daemon.go(1.0)
+        assert reading(feed.poll().snapshot.batches, METRIC, CORE)
+    assert line.asked == ["columns", "snapshot", "snapshot", "snapshot"]
 
 
 def test_nobody_from_the_start(line: Line) -> None:

@@ -8,12 +8,12 @@ from neuron_observer.tui.core_bars import core_bars
 from neuron_observer.tui.device_grid import device_grid, rows_of
 from neuron_observer.tui.findings import findings, shown
 from neuron_observer.tui.host_strip import host_strip
-from neuron_observer.tui.keys import keys
 from neuron_observer.tui.lines import BLANK, fit, plain
 from neuron_observer.tui.memory import CATEGORIES, memory
 from neuron_observer.tui.node_line import node_line
 from neuron_observer.tui.power import identity, power
 from neuron_observer.tui.reasons import by_reason, listed, reasons
+from neuron_observer.tui.tabs import keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,6 +50,10 @@ class Region(NamedTuple):
     y: int
     width: int
     height: int
+
+    def has(self, x: int, y: int) -> bool:
+        """Whether a cell of the screen lies in it."""
+        return self.x <= x < self.x + self.width and self.y <= y < self.y + self.height
 
 
 class Heights(NamedTuple):
@@ -132,10 +136,15 @@ def composed(view: View, width: int, height: int) -> list[Line]:
 
 
 def _composed(view: View, regions: Sequence[Region], width: int) -> list[Line]:
-    height = max(region.y + region.height for region in regions)
+    return stacked({region: drawn(view, region) for region in regions}, width)
+
+
+def stacked(of: Mapping[Region, list[Line]], width: int) -> list[Line]:
+    """The lines of regions, each where it stands."""
+    height = max(region.y + region.height for region in of)
     rows: list[Line] = [BLANK] * height
-    for region in sorted(regions, key=lambda region: region.x):
-        for y, one in enumerate(drawn(view, region), region.y):
+    for region in sorted(of, key=lambda region: region.x):
+        for y, one in enumerate(of[region], region.y):
             rows[y] = (*fit(rows[y], region.x), *one)
     return [fit(row, width) for row in rows]
 

@@ -21,6 +21,17 @@ RATE_WINDOW = 10.0  # seconds over which a rate is taken
 GONE_AFTER = 3.0  # seconds (of the 1 s lane, three periods) after which a frame is old
 
 
+class Way(NamedTuple):
+    """How the table of a page is looked at."""
+
+    sort: str = ""  # id of a column; empty: as it comes
+    falling: bool = True  # the largest first
+    filter: str = ""
+    columns: tuple[str, ...] = ()  # ids of those shown; empty: the page's own
+    row: str = ""  # key of the chosen row; empty: the first
+    shift: int = 0  # columns that have gone out at the left
+
+
 class View(NamedTuple):
     """What is drawn; panels are functions of this, a width and a height."""
 
@@ -30,6 +41,8 @@ class View(NamedTuple):
     selected: int | None  # index of a device
     signs: Signs
     paused: bool = False
+    page: str = "overview"
+    way: Way = Way()
 
     @property
     def frame(self) -> Frame:

@@ -65,7 +65,7 @@ def understood() -> Iterator[None]:
         yield
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         why = f"{type(error).__name__}: {error}"
-        raise DaemonError(f"the snapshot of the daemon cannot be understood: {why}") from error
+        raise DaemonError(f"the answer of the daemon cannot be understood: {why}") from error
 
 
 def assembled(

@@ -263,6 +263,7 @@ def _rank(of: Rank) -> dict[str, Any]:
         "local_rank": of.local_rank,
         "cores": of.cores._asdict(),
         "process": process,
+        "pace": of.pace._asdict() if of.pace else None,
     }
 
 
@@ -272,6 +273,7 @@ def job(of: Job) -> dict[str, Any]:
         **of._asdict(),
         "ranks": [_rank(rank) for rank in of.ranks],
         "started": instant(of.started),
+        "pace": {**of.pace._asdict(), "since": instant(of.pace.since)} if of.pace else None,
     }
 
 

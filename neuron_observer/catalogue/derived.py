@@ -41,14 +41,24 @@ DERIVED_METRICS: tuple[MetricSpec, ...] = (
         "core.time_in_use",
         "Util",
     ),
-    _row("core.inference_rate", "core", "executions/s", "Executions a second", "core.inferences"),
-    _row("core.flop_rate", "core", "operations/s", "Operations a second", "core.flops"),
+    _row(
+        "core.inference_rate",
+        "core",
+        "executions/s",
+        "Executions a second",
+        "core.inferences",
+        "Exec/s",
+    ),
+    _row(
+        "core.flop_rate", "core", "operations/s", "Operations a second", "core.flops", "FLOP/s"
+    ),
     _row(
         "core.flops_per_busy_second",
         "core",
         "operations/s",
         "Operations a second of execution, where the driver counts operations",
         "core.flops, core.time_in_use",
+        "FLOP/busy s",
     ),
     _row(
         "core.matmul_share",
@@ -56,10 +66,11 @@ DERIVED_METRICS: tuple[MetricSpec, ...] = (
         "ratio",
         "Share of the matrix engine's cycles spent multiplying",
         "core.pe_array.*",
+        "Matmul",
     ),
     _row("device.utilization", "device", "ratio", "Mean of the cores", "core.utilization", "Util"),
     _row("device.hbm.used", "device", "bytes", "HBM held on all cores", "core.hbm.used", "HBM"),
-    _row("device.hbm.capacity", "device", "bytes", "HBM of the chip", "device.name"),
+    _row("device.hbm.capacity", "device", "bytes", "HBM of the chip", "device.name", "Capacity"),
     _row(
         "device.power.age",
         "device",

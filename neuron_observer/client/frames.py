@@ -89,7 +89,7 @@ def assembled(
             Run(one["collector"], one["ok"], one["seconds"], one["error"])
             for one in document["runs"]
         ),
-        jobs=tuple(job(one, instant(one["started"])) for one in document["jobs"]),
+        jobs=tuple(job(one, instant) for one in document["jobs"]),
         job_scan=scan(document["job_scan"]),
     )
     findings = tuple(finding(one) for one in document["findings"])

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from neuron_observer.model import Cores, Job, JobScan, Pod, Process, Rank
+from neuron_observer.model import Cores, Job, JobPace, JobScan, Pod, Process, Rank, RankPace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     Document = Mapping[str, Any]
 
 
-def job(of: Document, started: float | None) -> Job:
-    """JOB."""
+def job(of: Document, instant: Callable[[str | None], float | None]) -> Job:
+    """JOB; `instant` reads a time."""
     fields = _known(of, Job._fields)
-    return Job(**(fields | {"ranks": tuple(map(_rank, of["ranks"])), "started": started}))
+    pace = of.get("pace")
+    return Job(
+        **fields
+        | {
+            "ranks": tuple(map(_rank, of["ranks"])),
+            "started": instant(of["started"]),
+            "pace": pace
+            and JobPace(**_known(pace, JobPace._fields) | {"since": instant(pace["since"])}),
+        }
+    )
 
 
 def _rank(of: Document) -> Rank:
@@ -23,7 +32,9 @@ def _rank(of: Document) -> Rank:
     pod = of["process"]["pod"]
     process["pod"] = Pod(**_known(pod, Pod._fields)) if pod else None
     cores = Cores(**_known(of["cores"], Cores._fields))
-    return Rank(Process(**process), of["rank"], of["local_rank"], cores)
+    pace = of.get("pace")
+    told = RankPace(**_known(pace, RankPace._fields)) if pace else None
+    return Rank(Process(**process), of["rank"], of["local_rank"], cores, told)
 
 
 def scan(of: Document | None) -> JobScan | None:
@@ -35,5 +46,7 @@ def scan(of: Document | None) -> JobScan | None:
 
 
 def _known(of: Document, names: tuple[str, ...]) -> dict[str, Any]:
-    """The fields that are known here: a newer daemon may tell more."""
-    return {name: tuple(v) if isinstance(v := of[name], list) else v for name in names}
+    """The fields that are known here: a newer daemon may tell more, an older one less."""
+    return {
+        name: tuple(v) if isinstance(v := of[name], list) else v for name in names if name in of
+    }

@@ -53,6 +53,36 @@ class Cores(NamedTuple):
     detail: str = ""
 
 
+RankPhase: TypeAlias = Literal["init", "compile", "training", "checkpoint", "evaluation", "ended"]
+TimeSource: TypeAlias = Literal["none", "blocking", "event"]
+StragglerTier: TypeAlias = Literal["notice", "warning", "critical"]
+
+
+class RankPace(NamedTuple):
+    """What a rank does as its own hook tells it, and what that is compared with its peers.
+
+    Times are seconds, medians of the last 12 steps. None is unknown.
+    """
+
+    phase: RankPhase
+    step: int  # steps that it has finished since it began
+    age: float  # since the hook wrote last
+    period: float | None = None  # from the end of a step to the end of the next
+    busy: float | None = None  # its own work: neither in collectives nor waiting for data
+    wait: float | None = None  # in collectives, waiting for peers included
+    input: float | None = None  # waiting for data
+    tokens: float | None = None  # of a step
+    source: TimeSource = "none"  # of `wait`; "none": `busy` is not known
+    entered: int = 0  # collectives since it began
+    completed: int = 0
+    inside: str | None = None  # the collective that it is in
+    inside_for: float | None = None  # seconds
+    behind: int | None = None  # steps behind the foremost rank of its job on this node
+    straggler: StragglerTier | None = None
+    kind: str = ""  # of the slowness: compute, chip, host, input, network …
+    ratio: float | None = None  # its busy time over what it should be, where it is a straggler
+
+
 class Rank(NamedTuple):
     """One process of a job; `rank` is None where it has none."""
 
@@ -60,6 +90,25 @@ class Rank(NamedTuple):
     rank: int | None = None
     local_rank: int | None = None
     cores: Cores = Cores()
+    pace: RankPace | None = None  # None: no hook writes for it
+
+
+JobPhase: TypeAlias = Literal["init", "compile", "training", "pause", "stalled", "unknown"]
+PaceSource: TypeAlias = Literal["hook", "driver", "monitor", "none"]
+
+
+class JobPace(NamedTuple):
+    """How a job gets on, seen from this node: by its hook, else by its devices' executions."""
+
+    phase: JobPhase
+    since: float | None = None  # wall clock of the phase's begin
+    source: PaceSource = "none"
+    period: float | None = None  # s a step, or an execution; the usual one
+    ratio: float | None = None  # the period of now over the usual one, while the job is slower
+    heard: int = 0  # ranks whose hook is heard
+    slowest: int | None = None  # the rank that holds it up, where one can be named
+    limit: float | None = None  # the smallest slowdown of a rank that would be seen (ratio - 1)
+    detail: str = ""  # what cannot be said, and why
 
 
 JobKind: TypeAlias = Literal[
@@ -87,6 +136,7 @@ class Job(NamedTuple):
     tag: str | None = None  # NEURON_PROCESS_TAG
     started: float | None = None  # wall clock, of its oldest process
     mapped: tuple[str, ...] = ()  # job ids that a scheduler's mapping folder names for its devices
+    pace: JobPace | None = None  # None: not watched yet, or nothing of it moves
 
 
 class JobScan(NamedTuple):

@@ -74,7 +74,7 @@ def _core(view: View, core: Core, bars: int, course: int, rows: int) -> list[Lin
 def columns(view: View, place: Place, width: int) -> list[float | None]:
     """Utilization a second, the newest at the right end; None where nothing was read."""
     values = view.history(_UTILIZATION, place, float(width))
-    return by_second(values, view.snapshot.monotonic, width)
+    return by_second(values, view.instant, width)
 
 
 def by_second(values: Sequence[Value], end: float, width: int) -> list[float | None]:

@@ -43,6 +43,9 @@ def _inks(colors: Mapping[Tone, str], dim: str | None = None) -> dict[Tone, Ink]
 _LOUD = ("warn", "bad")
 _TERMINAL: Mapping[Tone, str] = {
     "good": "green",
+    "cool": "blue",
+    "warm": "cyan",
+    "hot": "green",
     "load": "green",
     "memory": "cyan",
     "power": "magenta",
@@ -51,6 +54,9 @@ _TERMINAL: Mapping[Tone, str] = {
 }
 _DARK: Mapping[Tone, str] = {
     "good": "#8fbf6a",
+    "cool": "#5e81ac",
+    "warm": "#5fb3c8",
+    "hot": "#8fbf6a",
     "load": "#8fbf6a",
     "memory": "#5fb3c8",
     "power": "#b48ead",
@@ -59,6 +65,9 @@ _DARK: Mapping[Tone, str] = {
 }
 _LIGHT: Mapping[Tone, str] = {
     "good": "#2e7d32",
+    "cool": "#5c7ea8",
+    "warm": "#00697a",
+    "hot": "#2e7d32",
     "load": "#2e7d32",
     "memory": "#00697a",
     "power": "#7b3f8c",
@@ -68,6 +77,9 @@ _LIGHT: Mapping[Tone, str] = {
 # Okabe and Ito, "Color Universal Design": told apart with every kind of colour vision
 _SAFE: Mapping[Tone, str] = {
     "good": "#56b4e9",
+    "cool": "#0072b2",
+    "warm": "#009e73",
+    "hot": "#56b4e9",
     "load": "#56b4e9",
     "memory": "#009e73",
     "power": "#cc79a7",
@@ -76,7 +88,7 @@ _SAFE: Mapping[Tone, str] = {
 }
 _MONO: dict[Tone, Ink] = {
     **_inks({}),
-    **dict.fromkeys(("good", "load", "memory", "power"), Ink()),
+    **dict.fromkeys(("good", "cool", "warm", "hot", "load", "memory", "power"), Ink()),
     "warn": Ink(bold=True),
     "bad": Ink(bold=True, reverse=True),
 }

@@ -59,9 +59,24 @@ class View(NamedTuple):
         """The selected device, while it is there."""
         return next((d for d in self.snapshot.devices if d.index == self.selected), None)
 
+    @property
+    def instant(self) -> float:
+        """The monotonic time of what is shown: the frame's, or an earlier one."""
+        return self.snapshot.monotonic - self.cells.back
+
+    @property
+    def at(self) -> float:
+        """The same by the wall clock."""
+        return self.snapshot.at - self.cells.back
+
+    @property
+    def is_past(self) -> bool:
+        """Whether a time before the frame's is shown."""
+        return self.cells.back > 0
+
     def history(self, metric: str, place: Place, seconds: float) -> Sequence[Value]:
-        """Values up to the frame shown, also when time has gone on since."""
-        end = self.snapshot.monotonic
+        """Values up to what is shown, also when time has gone on since."""
+        end = self.instant
         late = max(self.now - end, 0.0)
         values = self.feed.history(metric, place, seconds + late)
         return [value for value in values if end - seconds <= value.read_time <= end]
@@ -69,6 +84,8 @@ class View(NamedTuple):
 
 class Cells:
     """The cells of a frame, found by metric and place; and what is computed of it only once."""
+
+    back = 0.0  # seconds before the frame
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame

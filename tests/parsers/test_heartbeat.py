@@ -1,0 +1,149 @@
+"""Heartbeat files: every byte of version 1, and whatever else may stand in such a file."""
+
+from __future__ import annotations
+
+from math import isnan, nan
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neuron_observer.parsers import heartbeat as parse
+from tests.heartbeats import BOOT, Record, file_of
+
+STEP = Record(3, 10.0, 10.5, 0.2, 0.01, 0.05, 4096.0, 12)
+
+
+def test_every_field_of_the_header() -> None:
+    """All that a busy rank tells, by name."""
+    raw = file_of(
+        [STEP],
+        rank=5,
+        local=1,
+        restarts=2,
+        flags=31,
+        source=2,
+        entered=9,
+        completed=8,
+        inside_since=10.25,
+        code=77,
+        step_began=10.1,
+        input_since=10.2,
+        phase_since=3.5,
+        pauses=4,
+        role="stage-1",
+        replica="dp-0",
+        run="llm",
+    )
+    head = parse.head(raw)
+    assert isinstance(head, parse.Head)
+    assert (head.pid, head.uid, head.ticks, head.boot) == (4242, 1000, 5000, BOOT.hex())
+    assert (head.rank, head.world_size, head.local_rank, head.restarts) == (5, 8, 1, 2)
+    assert (head.phase, head.source, head.steps) == ("training", "event", 4)
+    flags = (head.loader, head.collectives, head.tokens, head.async_handles, head.compiled)
+    assert flags == (True,) * 5
+    assert (head.at, head.wall, head.entered, head.completed) == (100.0, 1.79e9, 9, 8)
+    assert (head.inside_since, head.operation, head.operation_code) == (10.25, "all_reduce", 77)
+    assert (head.step_began, head.input_since, head.phase_since) == (10.1, 10.2, 3.5)
+    assert (head.pauses, head.role, head.replica, head.run) == (4, "stage-1", "dp-0", "llm")
+
+
+def test_what_is_not_known_is_none() -> None:
+    """-1, 0 and empty text are nobody's rank, no world and no label."""
+    head = parse.head(file_of(rank=-1, world=0, local=-1, restarts=-1, flags=0))
+    assert isinstance(head, parse.Head)
+    known = (head.rank, head.world_size, head.local_rank, head.restarts, head.role, head.run)
+    assert known == (None,) * 6
+    assert (head.inside_since, head.input_since, head.operation_code) == (None, None, None)
+    assert (head.loader, head.collectives, head.async_handles) == (False,) * 3
+
+
+def test_steps_are_those_that_the_ring_holds() -> None:
+    """The last 256 in order; what was read before is not read again."""
+    raw = file_of([Record(k, float(k), k + 0.5) for k in range(600)])
+    head = parse.head(raw)
+    assert isinstance(head, parse.Head)
+    assert [step.number for step in parse.steps(raw, head)] == list(range(344, 600))
+    assert [step.number for step in parse.steps(raw, head, 598)] == [598, 599]
+    assert parse.steps(raw, head, 600) == []
+
+
+def test_a_step_says_what_it_says() -> None:
+    """Times, counts, flags; NaN stays NaN."""
+    raw = file_of([STEP, Record(4, 11.0, 12.0, flags=6, source=0)])
+    head = parse.head(raw)
+    assert isinstance(head, parse.Head)
+    one, other = parse.steps(raw, head, 3)
+    assert one[:8] == (3, 10.0, 10.5, 0.2, 0.01, 0.05, 4096.0, 12)
+    assert (one.pause, one.async_handles, one.source) == (False, False, "blocking")
+    assert isnan(other.collectives)
+    assert isnan(other.tokens)
+    assert (other.compiled, other.pause, other.async_handles, other.source) == (
+        False,
+        True,
+        True,
+        "none",
+    )
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (b"", "cut off: 0 bytes"),
+        (file_of()[:500], "cut off: 500 of 17408 bytes"),
+        (file_of()[:-1], "cut off: 17407 of 17408 bytes"),
+        (b"\x7fELF" + bytes(17404), "no heartbeat file"),
+        (file_of(version=2), "heartbeat of version 2, this reads 1"),
+        (file_of(generation=3), "torn: it was being written"),
+        (file_of(at=nan), "the time of its last write is no number"),
+        (file_of(pid=0), "pid 0, phase 2, source 1: not what version 1 has"),
+    ],
+)
+def test_what_is_no_heartbeat_says_why(raw: bytes, why: str) -> None:
+    """A reason in words instead of a value."""
+    assert parse.head(raw) == why
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        STEP._replace(end=9.0),
+        STEP._replace(begin=nan),
+        STEP._replace(end=float("inf")),
+        STEP._replace(source=9),
+        STEP._replace(number=3 + 256),
+    ],
+)
+def test_a_record_that_cannot_be_is_left_out(record: Record) -> None:
+    """Time that runs backwards, no time at all, another step in the slot."""
+    raw = file_of([record], steps=4)
+    head = parse.head(raw)
+    assert isinstance(head, parse.Head)
+    assert parse.steps(raw, head, 3) == []
+
+
+def test_more_time_in_collectives_than_in_the_step_is_not_known() -> None:
+    """Overlapping handles add up to more than the step: no busy time follows from that."""
+    raw = file_of([STEP._replace(collectives=0.9, input=-1.0)])
+    head = parse.head(raw)
+    assert isinstance(head, parse.Head)
+    (step,) = parse.steps(raw, head, 3)
+    assert isnan(step.collectives)
+    assert isnan(step.input)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=300), st.integers(0, 17_407))
+def test_any_bytes_give_a_value_or_a_reason(noise: bytes, at: int) -> None:
+    """Noise over a sound file, and noise alone: never an exception, never control characters."""
+    sound = file_of([Record(k, float(k), k + 0.5, 0.1) for k in range(5)], role="a\x1b[2J")
+    for raw in (noise, (sound[:at] + noise + sound[at + len(noise) :])[: parse.SIZE]):
+        head = parse.head(raw)
+        if isinstance(head, str):
+            assert head.isprintable()
+            continue
+        for text in (head.operation, head.role, head.replica, head.run):
+            assert text is None or text.isprintable()
+        for step in parse.steps(raw, head):
+            assert step.end >= step.begin
+            assert isnan(step.collectives) or step.collectives >= 0

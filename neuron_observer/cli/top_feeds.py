@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from neuron_observer.clock import Clock
     from neuron_observer.feed import Feed
     from neuron_observer.loop import Loop
+    from neuron_observer.sources.hostfs import HostFs
 
 FRESH = 3.0  # seconds; this machine's daemon is not asked where its frame is older
 

@@ -69,7 +69,8 @@ def lines_of_nodes(nodes: Sequence[Node], clock: Clock, form: Form) -> list[str]
 
     glances = [node.glance() for node in nodes]
     return [
-        plain(line).rstrip() for line in listed(glances, clock.monotonic(), form.signs, form.columns)
+        plain(line).rstrip()
+        for line in listed(glances, clock.monotonic(), form.signs, form.columns)
     ]
 
 

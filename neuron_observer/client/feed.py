@@ -117,7 +117,13 @@ class ConnectedFeed:
 
     def events(self, seconds: float) -> Sequence[Event]:
         """What the daemon held of the last `seconds` a moment ago; none before it was asked."""
-        return self._events.get(f"{max(seconds, 0.0):.0f}s") or []
+        minutes = max(seconds, 0.0) // 60 + 1  # one question for spans that are nearly the same
+        frame = self._frame
+        found = self._events.get(f"{minutes:.0f}m")
+        if frame is None or found is None:
+            return []
+        now = frame.snapshot.at + self._clock.monotonic() - frame.snapshot.monotonic
+        return [one for one in found if one.at >= now - seconds]
 
     def explain(self, finding_id: str) -> str:
         """The meaning of a finding as the daemon told it; of those in the frame it is at hand."""

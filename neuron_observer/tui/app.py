@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from textual.app import App
 
@@ -22,30 +22,26 @@ LOOK = 0.1  # seconds between two looks at the feed
 PATIENCE = 3  # seconds after which a signal ends the program even if the terminal blocks it
 
 
-class TopApp(App[None]):
-    """The screen. It never waits for a read: it shows the last frame, and how old that is."""
+@runtime_checkable
+class Looking(Protocol):
+    """A screen that shows what its feed has when it is told to look."""
+
+    def look(self) -> None:
+        """Paint what changed."""
+        ...
+
+
+class ScreenApp(App[None]):
+    """Begins, looks at what is shown again and again, and ends as it should."""
 
     CSS_PATH = "top.tcss"
     TITLE = "neuron-observer"
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(
-        self,
-        feed: Feed,
-        clock: Clock,
-        signs: Signs,
-        selected: int | None = None,
-        begin: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, begin: Callable[[], None]) -> None:
         """`begin` is called once, when the screen has been painted."""
         super().__init__(ansi_color=True)
-        self._clock = clock
         self._begin = begin
-        self.board = Board(feed, clock, signs, selected)
-
-    def get_default_screen(self) -> Board:
-        """The board is the only screen; texts and questions lie over it."""
-        return self.board
 
     def on_mount(self) -> None:
         """Start looking at the feed; take signals as a wish to end."""
@@ -62,15 +58,37 @@ class TopApp(App[None]):
         signal.alarm(PATIENCE)  # a terminal that is gone can block the last words
         self.exit(return_code=128 + number)
 
-    @property
-    def view(self) -> View | None:
-        """What is shown now; None before the first frame."""
-        return self.board.view
-
     def look(self) -> None:
-        """Take the latest frame, unless paused, and paint what changed."""
-        self.board.look()
+        """Have the uppermost screen look that shows a feed; texts and questions lie over it."""
+        found = next((one for one in reversed(self.screen_stack) if isinstance(one, Looking)), None)
+        if found:
+            found.look()
 
     async def action_quit(self) -> None:
         """End."""
         self.exit()
+
+
+class TopApp(ScreenApp):
+    """The screen. It never waits for a read: it shows the last frame, and how old that is."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        clock: Clock,
+        signs: Signs,
+        selected: int | None = None,
+        begin: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__(begin)
+        self._clock = clock
+        self.board = Board(feed, clock, signs, selected)
+
+    def get_default_screen(self) -> Board:
+        """The board is the only screen; texts and questions lie over it."""
+        return self.board
+
+    @property
+    def view(self) -> View | None:
+        """What is shown now; None before the first frame."""
+        return self.board.view

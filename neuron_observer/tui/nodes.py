@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from neuron_observer.model import State
 from neuron_observer.text import printable, seconds_text
-from neuron_observer.tui.findings import place_text, worst_first
 from neuron_observer.tui.findings import TONES as SEVERITIES
+from neuron_observer.tui.findings import place_text, worst_first
 from neuron_observer.tui.lines import Line, Span, apart, fit, line
 from neuron_observer.tui.node_line import verdict
 from neuron_observer.tui.view import GONE_AFTER
@@ -71,13 +70,13 @@ def _told(of: Glance, now: float, signs: Signs, width: int) -> Line:
 
 def _worst(of: Glance) -> Line:
     """The worst finding and how many there are besides; without one the reason of the verdict."""
-    found = worst_first(one for one in of.findings if one.state is not State.RESOLVED)
+    found = worst_first(of.findings)
     if not found:
         return (Span(printable(of.health.reason) if of.health else "", "dim"),)
     first, more = found[0], len(found) - 1
     what = f"{printable(first.id)} {place_text(first.entity)}: {printable(first.message)}"
     rest = (Span(f" ({more} more)", "dim"),) if more else ()
-    return (*rest, Span(" " if rest else ""), Span(what, SEVERITIES[first.severity]))
+    return (Span(what, SEVERITIES[first.severity]), *rest)
 
 
 def _age(of: Glance, now: float, signs: Signs) -> Line:
@@ -93,4 +92,4 @@ def _short(name: str, width: int) -> str:
     if len(name) <= width:
         return name
     head = (width - 1) // 2
-    return f"{name[:head]}~{name[len(name) - (width - 1 - head):]}"
+    return f"{name[:head]}~{name[len(name) - (width - 1 - head) :]}"

@@ -64,7 +64,8 @@ class ConnectedNode:
 
     def _lost(self, error: ObserverError) -> None:
         again = self._clock.monotonic() + self._polling.pause
-        self._glance = self._glance._replace(problem=error.message, again=again)
+        why = error.message.removeprefix(f"{self._client.address}: ")
+        self._glance = self._glance._replace(problem=why, again=again)
 
     def glance(self) -> Glance:
         """What is known of it now."""

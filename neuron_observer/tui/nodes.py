@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from neuron_observer.model import Verdict
 from neuron_observer.text import printable, seconds_text
 from neuron_observer.tui.findings import TONES as SEVERITIES
 from neuron_observer.tui.findings import place_text, worst_first
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _NAME = 24  # cells; a longer name is cut in the middle
 _TYPE = 15  # cells of the instance type, where there is room
 _VERDICT = 11
+_AGE = 10
 _ROOM = 100  # columns from which on the instance type stands there
 _LATE = GONE_AFTER + 2.0  # seconds; a node is asked each two
 
@@ -43,16 +45,27 @@ def listed(
 
 
 def _heading(glances: Sequence[Glance]) -> Line:
-    """How many are how."""
+    """How many are how, the worst first."""
     found = Counter(_state(one) for one in glances)
-    told = ", ".join(f"{number} {what}" for what, number in found.most_common())
+    told = ", ".join(f"{found[what]} {what}" for what in _STATES if found[what])
     return line(Span(f"{len(glances)} nodes: {told}", "heading"))
+
+
+_SILENT, _NEW = "without an answer", "not heard of yet"
+_STATES = (
+    Verdict.UNHEALTHY.value,
+    Verdict.DEGRADED.value,
+    _SILENT,
+    Verdict.UNKNOWN.value,
+    _NEW,
+    Verdict.HEALTHY.value,
+)
 
 
 def _state(of: Glance) -> str:
     if of.problem:
-        return "without an answer"
-    return of.health.verdict.value if of.health else "not heard of yet"
+        return _SILENT
+    return of.health.verdict.value if of.health else _NEW
 
 
 def _told(of: Glance, now: float, signs: Signs, width: int) -> Line:
@@ -62,7 +75,7 @@ def _told(of: Glance, now: float, signs: Signs, width: int) -> Line:
         wait = f"; asked again in {max(of.again - now, 0.0):.0f} s"
         return (Span(f"{kind}{signs.dash} "), Span(printable(of.problem) + wait, "bad"))
     if of.health is None:
-        return (Span(kind), Span("not heard of yet", "dim"))
+        return (Span(kind), Span(_NEW, "dim"))
     judged = verdict(of.health)
     word = Span(judged.text.partition(":")[0].ljust(_VERDICT), judged.tone)
     return (Span(kind), word, *_worst(of))
@@ -81,10 +94,10 @@ def _worst(of: Glance) -> Line:
 
 def _age(of: Glance, now: float, signs: Signs) -> Line:
     if of.health is None:
-        return line(f" {signs.dash}")
+        return line(f" {signs.dash:>{_AGE}}")
     seconds = max(now - of.at, 0.0)
     text = "<1 s" if seconds < 1 else seconds_text(int(seconds))
-    return line(Span(f" {text} old", "bad" if seconds > _LATE else "dim"))
+    return line(Span(f" {text:>{_AGE - 4}} old", "bad" if seconds > _LATE else "dim"))
 
 
 def _short(name: str, width: int) -> str:

@@ -26,7 +26,7 @@ _SUREST_FIRST = (Confidence.CONFIRMED, Confidence.PROBABLE, Confidence.CONTRADIC
 
 def shown(view: View) -> list[Finding]:
     """Those that are not over, the worst and surest first; last what does not count, or not yet."""
-    return worst_first(view.frame.findings)
+    return worst_first(one for one in view.frame.findings if _stands(view, one))
 
 
 def worst_first(of: Iterable[Finding]) -> list[Finding]:
@@ -41,6 +41,12 @@ def worst_first(of: Iterable[Finding]) -> list[Finding]:
             place_text(one.entity),
         ),
     )
+
+
+def _stands(view: View, one: Finding) -> bool:
+    """Whether it is not over; of the past those are known that still stand."""
+    began = not view.is_past or (one.first_seen is not None and one.first_seen <= view.at)
+    return one.state is not State.RESOLVED and began
 
 
 def findings(view: View, width: int, height: int) -> list[Line]:

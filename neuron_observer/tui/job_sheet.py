@@ -13,7 +13,7 @@ from neuron_observer.tui.lines import Line, Span, joined, line
 from neuron_observer.tui.sheet import Column, Row, Sheet, chosen, rows_shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from neuron_observer.model import Cell, Finding, Job, Rank
     from neuron_observer.tui.view import View
@@ -23,8 +23,10 @@ _NO_RANK = Missing(Why.UNSUPPORTED, "the process tells no rank")
 _STATES = {"D": "uninterruptible", "Z": "zombie", "T": "stopped"}
 _NATURAL = (
     *("user", "job", "rank", "cores", "devices", "hbm", "cpu", "memory", "age", "mark"),
-    *("state", "kind", "pod", "command"),
+    *("phase", "step", "behind", "busy", "wait", "input", "state", "kind", "pod", "command"),
 )
+_NO_HOOK = Missing(Why.UNSUPPORTED, "no step hook writes for it")
+_NOT_TOLD = Missing(Why.NOT_YET, "its hook does not tell it")
 
 
 class Member(NamedTuple):
@@ -153,6 +155,17 @@ def _column(
     )
 
 
+def _pace(name: str, head: str, text: str, write: Callable[[Any], str] = str) -> Column:
+    def read(member: Member) -> Cell:
+        pace = member.rank.pace
+        if pace is None:
+            return _NO_HOOK
+        value: Cell | None = getattr(pace, name)
+        return _NOT_TOLD if value is None else value
+
+    return _column(name, head, text, read, write, right=name != "phase")
+
+
 def _cores(member: Member) -> Cell:
     cores = member.rank.cores
     if cores.numbers:
@@ -170,9 +183,11 @@ def _pod(member: Member) -> Cell:
     return process.container[:12] if process.container else "none"
 
 
-def marks(findings: Sequence[Finding]) -> str:
+def marks(member: Member) -> str:
     """Names of what is wrong with a rank."""
-    return ", ".join(dict.fromkeys(one.id for one in findings))
+    pace = member.rank.pace
+    slow = ["straggler"] if pace is not None and pace.straggler is not None else []
+    return ", ".join(dict.fromkeys([*slow, *(one.id for one in member.findings)]))
 
 
 @cache
@@ -213,11 +228,18 @@ def _columns() -> tuple[Column, ...]:
             "mark",
             "",
             "Findings on the rank, such as straggler",
-            _cell(lambda m: marks(m.findings)),
+            _cell(marks),
             lambda cell, view: f"{view.signs.mark} {cell}" if cell else "",
             right=False,
             tone=lambda cell: "bad" if cell else "plain",
         ),
+        _pace("phase", "Phase", "What it does, as its step hook tells"),
+        _pace("step", "Step", "Steps that it has finished"),
+        _pace("behind", "Behind", "Steps behind the foremost rank of its job here"),
+        _pace("busy", "Busy", "Its own work in a step", seconds_text),
+        _pace("wait", "Wait", "In collectives in a step, waiting for peers included", seconds_text),
+        _pace("input", "Input", "Waiting for data in a step", seconds_text),
+        _pace("period", "Period", "A step", seconds_text),
         _column("state", "State", "State of the process", _state, right=False),
         _column(
             "waited",

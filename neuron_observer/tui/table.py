@@ -36,7 +36,7 @@ class Drawn(NamedTuple):
         return self.rows[y - 1] if 1 <= y <= len(self.rows) else None
 
 
-def draw(view: View, sheet: Sheet, width: int, height: int) -> Drawn:
+def draw(view: View, sheet: Sheet, width: int, height: int, *, mark_chosen: bool = True) -> Drawn:
     """The part of a table that is seen: the chosen row is always one of its rows.
 
     Below the rows a line tells which part it is and why values of the chosen row are missing.
@@ -52,7 +52,7 @@ def draw(view: View, sheet: Sheet, width: int, height: int) -> Drawn:
     placed = _placed(columns, texts, width, view.way.sort)
     lines = [_heading(view, placed)]
     for row, cells in zip(seen, texts, strict=True):
-        lines.append(_row(view, placed, cells, is_chosen=row is rows[at]))
+        lines.append(_row(view, placed, cells, is_chosen=mark_chosen and row is rows[at]))
     if not seen and room:
         why = sheet.empty if not sheet.rows else f"nothing matches {view.way.filter!r}"
         lines.append(line("  ", Span(why, "dim")))

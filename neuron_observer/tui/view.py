@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from neuron_observer.catalogue.chips import GIB
 from neuron_observer.model import Missing, Place, Value, Why
@@ -11,12 +11,13 @@ from neuron_observer.readings import ABSENT, find
 from neuron_observer.text import bytes_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from neuron_observer.feed import Feed
     from neuron_observer.model import Batch, Cell, Device, Frame, Snapshot
     from neuron_observer.tui.signs import Signs
 
+T = TypeVar("T")
 RATE_WINDOW = 10.0  # seconds over which a rate is taken
 GONE_AFTER = 3.0  # seconds (of the 1 s lane, three periods) after which a frame is old
 
@@ -43,6 +44,7 @@ class View(NamedTuple):
     paused: bool = False
     page: str = "overview"
     way: Way = Way()
+    notice: str = ""  # what is said for some seconds in the last line
 
     @property
     def frame(self) -> Frame:
@@ -91,6 +93,7 @@ class Cells:
         self.frame = frame
         self.rates: dict[tuple[str, Place], float | Missing] = {}
         self.reasons: dict[int | None, dict[str, list[str]]] = {}  # by selected device
+        self._worked_out: dict[str, Any] = {}
         self._batches: dict[int | None, list[Batch]] = {}
         for batch in frame.snapshot.batches:
             self._batches.setdefault(batch.device, []).append(batch)
@@ -107,6 +110,13 @@ class Cells:
         """The same where a number is needed."""
         cell = self.at(metric, place)
         return Missing(Why.FAILED, f"no number: {cell}") if isinstance(cell, str) else cell
+
+    def once(self, name: str, work: Callable[[], T]) -> T:
+        """What is worked out of a frame only once; `name` tells it from other work."""
+        if name not in self._worked_out:
+            self._worked_out[name] = work()
+        found: T = self._worked_out[name]
+        return found
 
     @cached_property
     def ports(self) -> tuple[Place, ...]:

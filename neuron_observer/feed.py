@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,4 +60,40 @@ class Node(Protocol):
 
     def leave(self) -> None:
         """Nobody looks at its frames any more."""
+        ...
+
+
+@runtime_checkable
+class Transport(Protocol):
+    """What a feed of a recording can do besides; seconds are recorded ones since its beginning."""
+
+    speed: float  # recorded seconds a second; 0: as fast as it goes
+    paused: bool
+
+    @property
+    def position(self) -> float:
+        """Where it is."""
+        ...
+
+    @property
+    def span(self) -> float:
+        """How long it is."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing comes any more."""
+        ...
+
+    @property
+    def note(self) -> str:
+        """What there is to say of it: where it is damaged; empty if nothing."""
+        ...
+
+    def seek(self, seconds: float) -> None:
+        """Go to an instant."""
+        ...
+
+    def step(self, frames: int = 1) -> None:
+        """Go on by so many frames, or back."""
         ...

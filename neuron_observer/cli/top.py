@@ -15,6 +15,7 @@ from neuron_observer.cli.top_plain import Form, Pace
 from neuron_observer.clock import SystemClock
 from neuron_observer.errors import ExitCode, UsageError
 from neuron_observer.tui.signs import ASCII, signs_for
+from neuron_observer.tui.themes import THEMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +42,7 @@ _NO_TERMINAL = (
 @click.option("-n", "--frames", type=click.IntRange(1), help="End --batch after so many frames.")
 @click.option("--device", type=click.IntRange(0), help="The device whose cores are shown first.")
 @click.option("--width", type=click.IntRange(20, 1000), help="Columns of frames as text.")
+@click.option("--theme", type=click.Choice(THEMES), help="The look of the screen (docs/top.md).")
 @click.option("--ascii", "only_ascii", is_flag=True, help="Draw with ASCII signs only.")
 def command(  # noqa: PLR0913 - one an option
     *,
@@ -53,6 +55,7 @@ def command(  # noqa: PLR0913 - one an option
     device: int | None,
     width: int | None,
     only_ascii: bool,
+    theme: str | None,  # noqa: ARG001 - the screen asks for it
 ) -> int:
     """Watch the devices, the cores of one of them, its memory and power, and the host.
 
@@ -65,7 +68,7 @@ def command(  # noqa: PLR0913 - one an option
         click.echo(_NO_TERMINAL, err=True)
         plain = "once"
     signs = ASCII if only_ascii else signs_for(os.environ, sys.stdout.encoding)
-    form = Form(device, width, signs)
+    form = Form(device, width, signs, theme)
     pace = Pace(period or 1.0, frames) if plain == "batch" else None
     clients = asking.several()
     if clients:
@@ -89,8 +92,11 @@ def one_host(host: Host, form: Form, pace: Pace | None, plain: str | None) -> in
     if plain is None:
         with top_feeds.moving(host) as shown:
             from neuron_observer.tui.app import TopApp  # noqa: PLC0415 - costs textual
+            from neuron_observer.tui.settings import settings_of  # noqa: PLC0415 - of the screen
 
-            return run(TopApp(shown.feed, shown.clock, form.signs, form.device, shown.begin))
+            settings = settings_of(os.environ, form.theme)
+            feed, clock, begin = shown
+            return run(TopApp(feed, clock, form.signs, form.device, begin, settings))
     with top_feeds.once(host) if pace is None else top_feeds.going(host) as shown:
         top_plain.wait_for(lambda: shown.feed.latest() is not None, "no frame")
         if pace is None:
@@ -112,8 +118,10 @@ def side_by_side(
     try:
         if plain is None:
             from neuron_observer.tui.nodes_board import NodesApp  # noqa: PLC0415 - costs textual
+            from neuron_observer.tui.settings import settings_of  # noqa: PLC0415 - of the screen
 
-            return run(NodesApp(nodes, clock, form.signs))
+            settings = settings_of(os.environ, form.theme)
+            return run(NodesApp(nodes, clock, form.signs, settings))
         top_plain.wait_for(lambda: all(map(_is_told, nodes)), "not all nodes were asked")
         if pace is None:
             click.echo("\n".join(top_plain.lines_of_nodes(nodes, clock, form)))

@@ -31,6 +31,7 @@ class Form(NamedTuple):
     device: int | None  # whose cores are shown first
     width: int | None  # columns; None: those of the terminal, or of COLUMNS, or 80
     signs: Signs
+    theme: str | None = None  # of the screen; None: the one that is set
 
     @property
     def columns(self) -> int:

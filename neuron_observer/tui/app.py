@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from textual.app import App
 
+from neuron_observer.feed import Transport
 from neuron_observer.tui.board import Board
+from neuron_observer.tui.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from textual.command import Provider
 
     from neuron_observer.clock import Clock
     from neuron_observer.feed import Feed
@@ -20,6 +24,13 @@ if TYPE_CHECKING:
 
 LOOK = 0.1  # seconds between two looks at the feed
 PATIENCE = 3  # seconds after which a signal ends the program even if the terminal blocks it
+
+
+def palette() -> type[Provider]:
+    """What the command palette finds; it is loaded when somebody asks for it."""
+    from neuron_observer.tui.palette import Everything  # noqa: PLC0415 - not at the start
+
+    return Everything
 
 
 @runtime_checkable
@@ -36,7 +47,7 @@ class ScreenApp(App[None]):
 
     CSS_PATH = "top.tcss"
     TITLE = "neuron-observer"
-    ENABLE_COMMAND_PALETTE = False
+    COMMANDS: ClassVar[set[Callable[[], type[Provider]]]] = {palette}  # type: ignore[assignment]
 
     def __init__(self, begin: Callable[[], None]) -> None:
         """`begin` is called once, when the screen has been painted."""
@@ -79,10 +90,10 @@ class TopApp(ScreenApp):
         signs: Signs,
         selected: int | None = None,
         begin: Callable[[], None] = lambda: None,
+        settings: Settings | None = None,
     ) -> None:
         super().__init__(begin)
-        self._clock = clock
-        self.board = Board(feed, clock, signs, selected)
+        self.board = _board(feed)(feed, clock, signs, selected, settings or Settings())
 
     def get_default_screen(self) -> Board:
         """The board is the only screen; texts and questions lie over it."""
@@ -92,3 +103,12 @@ class TopApp(ScreenApp):
     def view(self) -> View | None:
         """What is shown now; None before the first frame."""
         return self.board.view
+
+
+def _board(feed: Feed) -> type[Board]:
+    """A recording has keys of its own."""
+    if not isinstance(feed, Transport):
+        return Board
+    from neuron_observer.tui.replay_board import ReplayBoard  # noqa: PLC0415 - of recordings only
+
+    return ReplayBoard

@@ -6,10 +6,13 @@ from datetime import datetime, timezone
 from functools import cache
 from typing import TYPE_CHECKING
 
+from neuron_observer.model import Missing
 from neuron_observer.tui.sheet import Column, Row, Sheet
 
 if TYPE_CHECKING:
-    from neuron_observer.model import Event, Place
+    from collections.abc import Callable
+
+    from neuron_observer.model import Cell, Event, Place
     from neuron_observer.tui.lines import Tone
     from neuron_observer.tui.view import View
 
@@ -49,38 +52,28 @@ def clock_text(at: float) -> str:
 
 @cache
 def _columns() -> tuple[Column, ...]:
+    def words(name: str, head: str, read: Callable[[Row], Cell], widest: int = 60) -> Column:
+        return Column(
+            name,
+            head,
+            head,
+            lambda _, row: read(row),
+            lambda cell, _: str(cell),
+            right=False,
+            widest=widest,
+        )
+
     return (
-        Column(
-            "at", "UTC", "When", lambda _, row: row.of.at, lambda cell, _: clock_text(float(cell))
-        ),  # type: ignore[arg-type]
-        Column(
-            "where",
-            "Where",
-            "Where",
-            lambda _, row: where(row.place),
-            lambda cell, _: str(cell),
-            right=False,
-        ),
-        Column(
-            "kind",
-            "Kind",
-            "What kind of event",
-            lambda _, row: row.of.kind,
-            lambda cell, _: str(cell),
-            right=False,
-            tone=_tone,
-        ),
-        Column(
-            "message",
-            "What happened",
-            "What happened",
-            lambda _, row: row.of.message,
-            lambda cell, _: str(cell),
-            right=False,
-            widest=300,
-        ),
+        words("at", "UTC", lambda row: row.of.at)._replace(text=_clock),
+        words("where", "Where", lambda row: where(row.place)),
+        words("kind", "Kind", lambda row: row.of.kind)._replace(tone=_tone),
+        words("message", "What happened", lambda row: row.of.message, 300),
     )
 
 
-def _tone(cell: object) -> Tone:
+def _clock(cell: Cell, view: View) -> str:
+    return view.signs.dash if isinstance(cell, Missing) else clock_text(float(cell))
+
+
+def _tone(cell: Cell) -> Tone:
     return "warn" if cell in _BAD else "plain"

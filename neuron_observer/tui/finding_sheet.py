@@ -51,7 +51,7 @@ def evidence(view: View, width: int, height: int) -> list[Line]:  # noqa: ARG001
     one = finding_of(view)
     if one is None:
         return []
-    lines = list(_said(view, one, width))
+    lines = list(_said(one, width))
     for text in explained(view, one).splitlines():
         lines += wrapped(text, width, "plain") if text else [()]
     return lines
@@ -74,7 +74,7 @@ def wrapped(text: str, width: int, tone: Tone, indent: str = "") -> list[Line]:
     return [line(Span(piece, tone)) for piece in pieces]
 
 
-def _said(view: View, one: Finding, width: int) -> Iterator[Line]:
+def _said(one: Finding, width: int) -> Iterator[Line]:
     yield line(
         Span(f"{one.severity.value} ", TONES[one.severity]),
         Span(printable(f"{place_text(one.entity)} {one.id}"), "heading"),

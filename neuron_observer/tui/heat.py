@@ -1,4 +1,4 @@
-"""All physical cores at once, by what they do; below them the logical ones, where those are known."""
+"""All physical cores at once, by what they do; below them the logical ones, where known."""
 
 from __future__ import annotations
 

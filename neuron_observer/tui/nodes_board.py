@@ -11,7 +11,8 @@ from neuron_observer.tui.board import Board
 from neuron_observer.tui.canvas import Canvas
 from neuron_observer.tui.lines import Line, Span, joined, line
 from neuron_observer.tui.nodes import listed
-from neuron_observer.tui.themes import DEFAULT, THEMES
+from neuron_observer.tui.settings import Settings
+from neuron_observer.tui.themes import THEMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,9 +30,11 @@ _KEYS = (("arrows", "choose"), ("Enter", "look at it"), ("q", "quit"))
 class NodesApp(ScreenApp):
     """Several nodes side by side."""
 
-    def __init__(self, nodes: Sequence[Node], clock: Clock, signs: Signs) -> None:
+    def __init__(
+        self, nodes: Sequence[Node], clock: Clock, signs: Signs, settings: Settings | None = None
+    ) -> None:
         super().__init__(lambda: None)
-        self.nodes = NodesBoard(nodes, clock, signs)
+        self.nodes = NodesBoard(nodes, clock, signs, settings or Settings())
 
     def get_default_screen(self) -> NodesBoard:
         """All of them; the one that is looked at lies over it."""
@@ -50,13 +53,16 @@ class NodesBoard(Screen[None]):
         ("q,ctrl+c,ctrl+q", "quit", "quit"),
     ]
 
-    def __init__(self, nodes: Sequence[Node], clock: Clock, signs: Signs) -> None:
+    def __init__(
+        self, nodes: Sequence[Node], clock: Clock, signs: Signs, settings: Settings
+    ) -> None:
         super().__init__(id="nodes")
+        self._settings = settings
         self._several = nodes
         self._clock = clock
         self._signs = signs
         self._chosen = 0
-        self._canvas = Canvas(THEMES[DEFAULT])
+        self._canvas = Canvas(THEMES[settings.theme])
 
     def compose(self) -> ComposeResult:
         """One widget for everything."""
@@ -103,8 +109,8 @@ class NodesBoard(Screen[None]):
 
     def action_open(self) -> None:
         """Look at the chosen node."""
-        board = NodeBoard(self._several[self._chosen], self._clock, self._signs)
-        self.app.push_screen(board)
+        node = self._several[self._chosen]
+        self.app.push_screen(NodeBoard(node, self._clock, self._signs, self._settings))
 
     async def action_quit(self) -> None:
         """End."""
@@ -116,8 +122,8 @@ class NodeBoard(Board):
 
     BINDINGS: ClassVar[list[BindingType]] = [("n,backspace", "leave", "back to all nodes")]
 
-    def __init__(self, node: Node, clock: Clock, signs: Signs) -> None:
-        super().__init__(node.open(), clock, signs, None)
+    def __init__(self, node: Node, clock: Clock, signs: Signs, settings: Settings) -> None:
+        super().__init__(node.open(), clock, signs, None, settings)
         self._node = node
 
     def action_leave(self) -> None:

@@ -9,6 +9,8 @@ from neuron_observer.model import Missing, Why
 from neuron_observer.tui.view import Cells
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from neuron_observer.feed import Feed
     from neuron_observer.model import Cell, Frame, Place
 
@@ -21,12 +23,14 @@ _REACHES = (5.0, 35.0)  # seconds for which a value stands: three or more period
 class Past(Cells):
     """The cells as they were some seconds before a frame."""
 
-    def __init__(self, frame: Frame, feed: Feed, late: float, back: float) -> None:
-        """`late` is how long ago the frame was read."""
+    def __init__(
+        self, frame: Frame, feed: Feed, monotonic: Callable[[], float], back: float
+    ) -> None:
+        """`monotonic` tells the time: a feed counts back from now, not from the frame."""
         super().__init__(frame)
         self.back = back
         self._feed = feed
-        self._late = late
+        self._monotonic = monotonic
         self._known: dict[tuple[str, Place], Cell] = {}
 
     def at(self, metric: str, place: Place) -> Cell:
@@ -41,7 +45,8 @@ class Past(Cells):
 
     def _then(self, metric: str, place: Place, reach: float) -> Cell:
         instant = self.frame.snapshot.monotonic - self.back
-        values = self._feed.history(metric, place, self._late + self.back + reach)
+        since = max(self._monotonic() - instant, self.back) + reach
+        values = self._feed.history(metric, place, since)
         before = [value for value in values if value.read_time <= instant]
         if not before:
             now = super().at(metric, place)

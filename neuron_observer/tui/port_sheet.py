@@ -14,6 +14,7 @@ from neuron_observer.tui.sheet import Column, Row, Sheet, chosen, rows_shown
 
 if TYPE_CHECKING:
     from neuron_observer.model import Cell
+    from neuron_observer.tui.lines import Tone
     from neuron_observer.tui.view import View
 
 _NATURAL = (
@@ -66,7 +67,7 @@ def adapter(view: View, width: int, height: int) -> list[Line]:  # noqa: ARG001 
             "efa.failed_commands",
             "efa.lost_commands",
         )
-        tone = "dim" if isinstance(cell, Missing) else "warn" if is_bad else "figure"
+        tone: Tone = "dim" if isinstance(cell, Missing) else "warn" if is_bad else "figure"
         lines.append(line(f"{heading(spec):<28}", Span(_said(column, cell, view), tone)))
     if zeros:
         lines.append(line(Span(f"none of: {', '.join(zeros)}", "dim")))

@@ -52,7 +52,7 @@ def _heading(job: Job) -> list[Span]:
     ]
     if pace is None:
         return spans
-    said = [pace.phase]
+    said: list[str] = [pace.phase]
     if pace.period is not None:
         said.append(f"{seconds_text(pace.period)} usually")
     if pace.ratio is not None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from neuron_observer.feed import Transport
 from neuron_observer.tui.board import Board
 from neuron_observer.tui.keys import Key
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
-
-    from neuron_observer.feed import Transport
 
 SLOWEST, FASTEST = 0.125, 64.0
 _SHARE = 50  # of so many parts a seek goes one on or back
@@ -34,7 +33,14 @@ class ReplayBoard(Board):
     BINDINGS: ClassVar[list[BindingType]] = [
         (key.keys, key.action, key.text) for key in REPLAY_KEYS
     ]
-    transport: Transport
+
+    @property
+    def transport(self) -> Transport:
+        """What moves it."""
+        feed = self.state.feed
+        if not isinstance(feed, Transport):
+            raise TypeError("a recording, please")
+        return feed
 
     def action_play(self) -> None:
         """Play, or stand still; at the end from the beginning."""

@@ -103,7 +103,8 @@ def _placed(
     sort: str,
 ) -> list[tuple[Column, int, int]]:
     """Columns as wide as what is seen of them, as many as fit; the last one may be cut."""
-    placed, x = [], _MARK
+    placed: list[tuple[Column, int, int]] = []
+    x = _MARK
     for number, column in enumerate(columns):
         head = len(column.head) + (column.id == sort)
         needed = max([head, *(len(row[number][0]) for row in texts)])
@@ -166,3 +167,26 @@ def as_text(view: View, sheet: Sheet) -> tuple[list[str], list[list[str]]]:
     return [one.head for one in columns], [
         [_text(c, row, view)[0] for c in columns] for row in rows
     ]
+
+
+def record(view: View, sheet: Sheet) -> list[Line]:
+    """The chosen row with all its columns, one a line, and why values are missing."""
+    rows = rows_shown(view, sheet)
+    if not rows:
+        return []
+    row = rows[chosen(view, rows)]
+    lines = [line(Span(printable(row.key), "heading"))]
+    for column in sheet.columns[1:]:
+        cell = column.value(view, row)
+        text, tone = _text(column, row, view)
+        why = ""
+        if isinstance(cell, Missing):
+            why = f" {cell.why.value}: {cell.detail}" if cell.detail else f" {cell.why.value}"
+        lines.append(
+            line(
+                f"{column.head or column.id:<26}",
+                Span(f"{text}{printable(why)}", tone),
+                Span(f"  {column.help}", "dim"),
+            )
+        )
+    return lines

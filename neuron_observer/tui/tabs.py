@@ -1,4 +1,4 @@
-"""The last line: the pages with their keys, then what else can be pressed; or what there is to say."""
+"""The last line: the pages with their keys and what else can be pressed; or a notice."""
 
 from __future__ import annotations
 

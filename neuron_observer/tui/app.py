@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from textual.app import App
 
+from neuron_observer.feed import Transport
 from neuron_observer.tui.board import Board
 from neuron_observer.tui.settings import Settings
 
@@ -32,31 +33,26 @@ def palette() -> type[Provider]:
     return Everything
 
 
-class TopApp(App[None]):
-    """The screen. It never waits for a read: it shows the last frame, and how old that is."""
+@runtime_checkable
+class Looking(Protocol):
+    """A screen that shows what its feed has when it is told to look."""
+
+    def look(self) -> None:
+        """Paint what changed."""
+        ...
+
+
+class ScreenApp(App[None]):
+    """Begins, looks at what is shown again and again, and ends as it should."""
 
     CSS_PATH = "top.tcss"
     TITLE = "neuron-observer"
     COMMANDS: ClassVar[set[Callable[[], type[Provider]]]] = {palette}  # type: ignore[assignment]
 
-    def __init__(
-        self,
-        feed: Feed,
-        clock: Clock,
-        signs: Signs,
-        selected: int | None = None,
-        begin: Callable[[], None] = lambda: None,
-        settings: Settings | None = None,
-    ) -> None:
+    def __init__(self, begin: Callable[[], None]) -> None:
         """`begin` is called once, when the screen has been painted."""
         super().__init__(ansi_color=True)
-        self._clock = clock
         self._begin = begin
-        self.board = Board(feed, clock, signs, selected, settings or Settings())
-
-    def get_default_screen(self) -> Board:
-        """The board is the only screen; texts and questions lie over it."""
-        return self.board
 
     def on_mount(self) -> None:
         """Start looking at the feed; take signals as a wish to end."""
@@ -73,15 +69,46 @@ class TopApp(App[None]):
         signal.alarm(PATIENCE)  # a terminal that is gone can block the last words
         self.exit(return_code=128 + number)
 
+    def look(self) -> None:
+        """Have the uppermost screen look that shows a feed; texts and questions lie over it."""
+        found = next((one for one in reversed(self.screen_stack) if isinstance(one, Looking)), None)
+        if found:
+            found.look()
+
+    async def action_quit(self) -> None:
+        """End."""
+        self.exit()
+
+
+class TopApp(ScreenApp):
+    """The screen. It never waits for a read: it shows the last frame, and how old that is."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        clock: Clock,
+        signs: Signs,
+        selected: int | None = None,
+        begin: Callable[[], None] = lambda: None,
+        settings: Settings | None = None,
+    ) -> None:
+        super().__init__(begin)
+        self.board = _board(feed)(feed, clock, signs, selected, settings or Settings())
+
+    def get_default_screen(self) -> Board:
+        """The board is the only screen; texts and questions lie over it."""
+        return self.board
+
     @property
     def view(self) -> View | None:
         """What is shown now; None before the first frame."""
         return self.board.view
 
-    def look(self) -> None:
-        """Take the latest frame, unless paused, and paint what changed."""
-        self.board.look()
 
-    async def action_quit(self) -> None:
-        """End."""
-        self.exit()
+def _board(feed: Feed) -> type[Board]:
+    """A recording has keys of its own."""
+    if not isinstance(feed, Transport):
+        return Board
+    from neuron_observer.tui.replay_board import ReplayBoard  # noqa: PLC0415 - of recordings only
+
+    return ReplayBoard

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.screen import Screen
 
 from neuron_observer.tui import asking
-from neuron_observer.tui.answers import Answers
 from neuron_observer.tui.canvas import Canvas
 from neuron_observer.tui.clicks import clicked
 from neuron_observer.tui.device_grid import columns_of
@@ -34,6 +33,9 @@ if TYPE_CHECKING:
     from neuron_observer.tui.view import View
 
 
+_DATED = ("node", "banner")  # what tells the age of what is shown
+
+
 class Board(Screen[None]):
     """What is looked at, and how."""
 
@@ -43,8 +45,7 @@ class Board(Screen[None]):
         self, feed: Feed, clock: Clock, signs: Signs, selected: int | None, settings: Settings
     ) -> None:
         super().__init__(id="board")
-        self._answers = Answers(feed)
-        self.state = State(self._answers, clock.monotonic, signs, selected)
+        self.state = State(feed, clock.monotonic, signs, selected)
         self.state.page, self.state.ways = settings.page, dict(settings.ways)
         self.settings = settings
         self._signs = signs
@@ -87,9 +88,9 @@ class Board(Screen[None]):
         if view is None:
             self._canvas.show([line(Span("reading the host", "dim"))])
             return
-        shown = (view.cells, view._replace(now=0.0), width, height, self._answers.number)
+        shown = (view.cells, view._replace(now=0.0), width, height)
         if shown == self._shown:  # time alone moves only the age
-            dated = [region for region in self._regions if region.panel == "node"]
+            dated = [region for region in self._regions if region.panel in _DATED]
         else:
             self._shown = shown
             self._regions = arrange(view, width, height)

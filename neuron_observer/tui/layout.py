@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from neuron_observer.tui.banner import banner_height
 from neuron_observer.tui.device_grid import rows_of
 from neuron_observer.tui.findings import shown
 from neuron_observer.tui.jobs import lines_needed
@@ -26,18 +27,20 @@ _FRAME = 2  # lines around a page: the node's above it, the tabs below
 
 def arrange(view: View, width: int, height: int) -> tuple[Region, ...]:
     """Regions for a screen of that size: the node's line, the page, the tabs."""
-    page = PAGES[view.page].arrange(view, width, max(height - _FRAME, 0))
+    told = banner_height(view)
+    page = PAGES[view.page].arrange(view, width, max(height - _FRAME - told, 0))
     regions = [
         Region("node", 0, 0, width, 1),
-        *_moved(page),
+        Region("banner", 0, 1, width, told),
+        *_moved(page, 1 + told),
         Region("tabs", 0, height - 1, width, 1),
     ]
     return tuple(_cut(regions, height))
 
 
-def _moved(page: Iterable[Region]) -> Iterable[Region]:
-    """The page below the node's line."""
-    return (region._replace(y=region.y + 1) for region in page)
+def _moved(page: Iterable[Region], lines: int) -> Iterable[Region]:
+    """The page below the node's line and the banner."""
+    return (region._replace(y=region.y + lines) for region in page)
 
 
 def _cut(regions: Iterable[Region], height: int) -> Iterable[Region]:
@@ -55,7 +58,9 @@ def printed(view: View, width: int) -> list[str]:
     detail = 1 + max(cores, len(CATEGORIES) + POWER) if view.device else 0
     grid = 1 + max(2 * rows_of(view, width), 2)
     heights = Heights(grid, detail, 0, len(shown(view)), lines_needed(view))
-    regions = [Region("node", 0, 0, width, 1), *_moved(stack(view, width, heights))]
+    told = banner_height(view)
+    head = [Region("node", 0, 0, width, 1), Region("banner", 0, 1, width, told)]
+    regions = [*head, *_moved(stack(view, width, heights), 1 + told)]
     regions = [region for region in regions if region.height > 0]
     lines = [*_composed(view, regions, width), *listed(view)]
     return [plain(one).rstrip() for one in lines]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from neuron_observer.tui.banner import banner
 from neuron_observer.tui.core_bars import core_bars
 from neuron_observer.tui.course import health, watts
 from neuron_observer.tui.device_grid import device_grid
@@ -40,6 +41,7 @@ def table(view: View, width: int, height: int) -> list[Line]:
 
 PANELS: Mapping[str, Panel] = {
     "node": node_line,
+    "banner": banner,
     "findings": findings,
     "devices": device_grid,
     "identity": identity,

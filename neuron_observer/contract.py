@@ -234,6 +234,14 @@ def snapshot_document(frame: Frame, *, sources: bool = False) -> dict[str, Any]:
             }
             for place in sorted((p for p in readings if p.label), key=_by_label)
         ],
+        **beside_readings(frame),
+    }
+
+
+def beside_readings(frame: Frame) -> dict[str, Any]:
+    """What a frame tells besides readings: jobs, events, runs, health and findings."""
+    snapshot = frame.snapshot
+    return {
         "jobs": [job(one) for one in snapshot.jobs],
         "job_scan": _scan(snapshot.job_scan),
         "events": [event(one) for one in snapshot.events],

@@ -68,13 +68,19 @@ class InputError(ObserverError):
 
 
 class DaemonError(ObserverError):
-    """No daemon answers as it should; `absent`: there is none where it was looked for."""
+    """No daemon answers as it should.
+
+    `absent`: there is none where it was looked for; `status`: of its answer, 0 where none came.
+    """
 
     exit_code = ExitCode.UNKNOWN
 
-    def __init__(self, message: str, *, remedy: str = "", absent: bool = False) -> None:
+    def __init__(
+        self, message: str, *, remedy: str = "", absent: bool = False, status: int = 0
+    ) -> None:
         super().__init__(message, remedy=remedy)
         self.absent = absent
+        self.status = status
 
 
 class HostError(ObserverError):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from neuron_observer.model import Event, Frame, Place, Value
+    from neuron_observer.model import Event, Finding, Frame, Health, Place, Value
+
+CONNECTION = "connection"  # the run in a frame that tells how a connection is; its seconds: until
+# the next try
 
 
 class Feed(Protocol):
@@ -27,4 +30,70 @@ class Feed(Protocol):
 
     def explain(self, finding_id: str) -> str:
         """The meaning of a finding in plain text; empty if the id is unknown."""
+        ...
+
+
+class Glance(NamedTuple):
+    """What is told of one node among several; times are monotonic, of the clock of here."""
+
+    name: str
+    instance_type: str | None = None
+    health: Health | None = None  # None: nothing came yet
+    findings: tuple[Finding, ...] = ()
+    at: float = 0.0  # when the frame was made that this is about
+    problem: str = ""  # why nothing comes now
+    again: float = 0.0  # when it is asked next, while there is a problem
+
+
+class Node(Protocol):
+    """One node of several: a glance always, its frames while somebody looks at it."""
+
+    name: str
+
+    def glance(self) -> Glance:
+        """What is known of it now; never waits."""
+        ...
+
+    def open(self) -> Feed:
+        """Its frames, from now on."""
+        ...
+
+    def leave(self) -> None:
+        """Nobody looks at its frames any more."""
+        ...
+
+
+@runtime_checkable
+class Transport(Protocol):
+    """What a feed of a recording can do besides; seconds are recorded ones since its beginning."""
+
+    speed: float  # recorded seconds a second; 0: as fast as it goes
+    paused: bool
+
+    @property
+    def position(self) -> float:
+        """Where it is."""
+        ...
+
+    @property
+    def span(self) -> float:
+        """How long it is."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing comes any more."""
+        ...
+
+    @property
+    def note(self) -> str:
+        """What there is to say of it: where it is damaged; empty if nothing."""
+        ...
+
+    def seek(self, seconds: float) -> None:
+        """Go to an instant."""
+        ...
+
+    def step(self, frames: int = 1) -> None:
+        """Go on by so many frames, or back."""
         ...

@@ -100,6 +100,21 @@ def _status(file: str, name: str, what: str) -> MetricSpec:
     )
 
 
+# what screens call a row where its name would be too long
+_HEADINGS = {
+    "core.hbm.used": "HBM",
+    "core.hbm.peak": "HBM peak",
+    "core.hbm.model_code": "Code",
+    "core.hbm.model_shared_scratchpad": "Shared scratch",
+    "core.hbm.nonshared_scratchpad": "Scratch",
+    "core.hbm.runtime_memory": "Runtime",
+    "core.hbm.driver_memory": "Driver",
+    "core.hbm.uncategorized": "Other",
+    "core.host_memory.used": "Host mem",
+    "core.host_memory.peak": "Host peak",
+}
+
+
 def _memory(name: str, folder: str, leaf: str, text: str, family: str, category: str) -> MetricSpec:
     return MetricSpec(
         id=name,
@@ -120,6 +135,7 @@ def _memory(name: str, folder: str, leaf: str, text: str, family: str, category:
         clearable=True,
         detail="core" if name == "core.hbm.used" else "full",
         limit=COUNT_LIMIT,
+        column=_HEADINGS.get(name),
     )
 
 

@@ -24,6 +24,9 @@ HOST_CATEGORIES = (
 POWER_STATUSES = tuple(f"POWER_STATUS_{name}" for name in ("VALID", "NO_DATA", "INVALID", "MAX"))
 
 
+_HEADINGS = {"name": "Chip", "core_count": "Cores", "firmware.build": "Firmware"}
+
+
 def _identity(name: str, path: str, text: str, form: str = "word", **known: object) -> MetricSpec:
     return MetricSpec(
         id=f"device.{name}",
@@ -35,6 +38,7 @@ def _identity(name: str, path: str, text: str, form: str = "word", **known: obje
         lane="firmware" if form in ("serial", "firmware") else "slow",
         family="device_identity_info",  # neuron_device_info is another exporter's
         detail="device",
+        column=_HEADINGS.get(name),
     )
 
 
@@ -136,6 +140,7 @@ def _dies() -> list[MetricSpec]:
                     scale=0.0001 if ratio else 1.0,
                     detail="device" if ratio else "full",
                     heartbeat=not ratio,
+                    column=f"Die {die}" if ratio else None,
                 )
             )
     return rows
@@ -182,10 +187,18 @@ DEVICE_METRICS: tuple[MetricSpec, ...] = (
         "epoch", Kind.STATE, "s since 1970", "Minute of the power figures, seconds since 1970"
     ),
     _power_part(
-        "minimum", Kind.GAUGE, "percent", "Least power in the last minute, share of the maximum"
+        "minimum",
+        Kind.GAUGE,
+        "percent",
+        "Least power in the last minute, share of the maximum",
+        "Min",
     ),
     _power_part(
-        "maximum", Kind.GAUGE, "percent", "Most power in the last minute, share of the maximum"
+        "maximum",
+        Kind.GAUGE,
+        "percent",
+        "Most power in the last minute, share of the maximum",
+        "Max",
     ),
     _power_part(
         "mean",

@@ -25,6 +25,11 @@ COMPONENTS = (
 FIELD_LIMIT = 65534  # 16-bit fields; 65535 is what a chip that fell off the bus reads
 
 
+_ERRORS = {"uncorrected": "UE", "repairable_uncorrected": "repairable", "corrected": "CE"}
+# what screens call a row where its name would be too long
+_HEADINGS = {"unhealthy_components": "Components", "heartbeat": "Beat", "error_events": "Events"}
+
+
 def _ecc(name: str, file: str, text: str, memory: str, error: str) -> MetricSpec:
     corrected = file.endswith("_corrected") and "uncorrected" not in file
     sources = (
@@ -47,7 +52,7 @@ def _ecc(name: str, file: str, text: str, memory: str, error: str) -> MetricSpec
         family="device_ecc_errors_total",
         labels=(("memory", memory), ("error", error)),
         detail="device",
-        column="ECC",
+        column=f"{memory.upper()} {_ERRORS[error]}",
         limit=FIELD_LIMIT if memory == "sram" or corrected else 4 * 65535,
         constant_on=("Trainium1", "Inferentia2") if "repairable" in file else (),
     )
@@ -76,6 +81,7 @@ def _health(name: str, file: str, form: str, kind: Kind, text: str, **known: obj
         limit=255 if name == "heartbeat" else (1 << 32) - 1,
         heartbeat=name == "heartbeat",
         states=COMPONENTS if form == "components" else (),
+        column=_HEADINGS.get(name),
     )
 
 
@@ -167,6 +173,7 @@ FIRMWARE_METRICS: tuple[MetricSpec, ...] = (
         lane="derived",
         family="device_firmware_read_seconds",
         detail="device",
+        column="Read",
     ),
     MetricSpec(
         id="device.firmware.answering",
@@ -178,5 +185,6 @@ FIRMWARE_METRICS: tuple[MetricSpec, ...] = (
         lane="derived",
         family="device_firmware_answering",
         detail="device",
+        column="Answers",
     ),
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from neuron_observer.cli.options import NODES
 from neuron_observer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,6 +51,29 @@ def named(*, patience: float | None = None) -> Client | None:
     from neuron_observer.client.address import parse  # noqa: PLC0415 - the same
 
     return Client(parse(url, ca_file), patience=patience or PATIENCE)
+
+
+def several() -> list[Client]:
+    """The daemons of `--connect`, where it stands more than once; `UsageError` if one is wrong."""
+    first = named()
+    context = click.get_current_context(silent=True)
+    urls = context.meta.get(NODES, ()) if context else ()
+    if first is None or len(urls) < 2:
+        return []
+    from neuron_observer.client import Client  # noqa: PLC0415 - where it is asked
+    from neuron_observer.client.address import parse  # noqa: PLC0415 - the same
+    from neuron_observer.client.nodes import MOST  # noqa: PLC0415 - the same
+
+    if len(urls) > MOST:
+        raise UsageError(
+            f"--connect stands {len(urls)} times, {MOST} nodes go side by side",
+            remedy="A fleet is watched by Prometheus: docs/http.md.",
+        )
+    ca_file = first.address.ca_file
+    addresses = [parse(url, ca_file if url.startswith("https:") else None) for url in urls]
+    if len(set(addresses)) < len(addresses):
+        raise UsageError("--connect names a daemon twice", remedy="Once is enough.")
+    return [Client(address) for address in addresses]
 
 
 def here() -> Client | None:

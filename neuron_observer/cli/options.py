@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from neuron_observer.live import MonitorFeed
 
 
+NODES = "neuron_observer.nodes"  # in the context: every URL of --connect
+
 Function = TypeVar("Function", bound="Callable[..., object]")
 
 
@@ -129,6 +131,20 @@ def host_options(function: Function) -> Function:
 
 def connect_options(function: Function) -> Function:
     """`--connect` and `--ca-file`: kept in the context, where `cli.asking` finds them."""
+    return _connecting(function, "Ask a daemon instead: {}", several=False)
+
+
+def nodes_options(function: Function) -> Function:
+    """The same where several daemons may be named."""
+    return _connecting(
+        function, "Ask a daemon instead, or several side by side: {} May be repeated.", several=True
+    )
+
+
+def _connecting(function: Function, text: str, *, several: bool) -> Function:
+    forms = (
+        "http://HOST:PORT, https://HOST:PORT, unix:///PATH. User and password come from ~/.netrc."
+    )
     for option in (
         click.option(
             "--ca-file",
@@ -140,14 +156,22 @@ def connect_options(function: Function) -> Function:
         click.option(
             "--connect",
             metavar="URL",
+            multiple=several,
             expose_value=False,
-            callback=_remember,
-            help="Ask a daemon instead: http://HOST:PORT, https://HOST:PORT, unix:///PATH. User and"
-            " password come from ~/.netrc.",
+            callback=_remember_all if several else _remember,
+            help=text.format(forms),
         ),
     ):
         function = option(function)
     return function
+
+
+def _remember_all(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> None:
+    if values:
+        _remember(context, parameter, values[0])
+        context.meta[NODES] = values
 
 
 def direct_option(function: Function) -> Function:

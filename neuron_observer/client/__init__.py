@@ -133,4 +133,5 @@ def _refused(answer: Exchange, document: Mapping[str, Any], address: Address) ->
     title, detail = str(document.get("title", "")), str(document.get("detail", ""))
     if answer.status == 400:
         return UsageError(title, remedy=detail)
-    return DaemonError(f"{address}: {title or f'status {answer.status}'}", remedy=detail)
+    told = title or f"status {answer.status}"
+    return DaemonError(f"{address}: {told}", remedy=detail, status=answer.status)

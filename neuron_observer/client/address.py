@@ -8,6 +8,7 @@ from typing import NamedTuple
 from neuron_observer.errors import UsageError
 
 SOCKET = "/run/neuron-observer/observer.sock"
+PORT = 9744  # of a daemon that was told no other
 _FORM = (
     "--connect takes http://HOST:PORT, https://HOST:PORT or unix:///PATH, for example"
     " http://127.0.0.1:9744."
@@ -34,6 +35,11 @@ class Address(NamedTuple):
     def prefix(self) -> str:
         """What stands before /api, where a proxy put it there."""
         return "" if self.scheme == "unix" else self.path
+
+    @property
+    def short(self) -> str:
+        """What tells it apart from others of its kind: without scheme and the usual port."""
+        return str(self).partition("://")[2].removesuffix(f":{PORT}")
 
     def __str__(self) -> str:
         """As a URL."""

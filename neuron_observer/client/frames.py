@@ -6,6 +6,7 @@ monotonic clock.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,9 @@ from neuron_observer.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from neuron_observer.model import Batch
 
     Document = Mapping[str, Any]
 
@@ -49,27 +52,38 @@ def frame(document: Document, monotonic: float, batches: Batches | None = None) 
 
     `batches` remembers how readings belong together from one document to the next.
     """
+    with understood():
+        devices = tuple(_device(one) for one in document["devices"])
+        found = (batches or Batches()).of(document, monotonic)
+        return assembled(document, document["node"], monotonic, devices, found)
+
+
+@contextmanager
+def understood() -> Iterator[None]:
+    """`DaemonError` where a document is not as it should be."""
     try:
-        return Frame(
-            _snapshot(document, monotonic, batches or Batches()),
-            tuple(finding(one) for one in document["findings"]),
-            health(document["health"]),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         why = f"{type(error).__name__}: {error}"
-        raise DaemonError(f"the snapshot of the daemon cannot be understood: {why}") from error
+        raise DaemonError(f"the answer of the daemon cannot be understood: {why}") from error
 
 
-def _snapshot(document: Document, monotonic: float, batches: Batches) -> Snapshot:
-    node = document["node"]
-    return Snapshot(
+def assembled(
+    document: Document,
+    node: Document,
+    monotonic: float,
+    devices: tuple[Device, ...],
+    batches: tuple[Batch, ...],
+) -> Frame:
+    """A frame of devices and batches at hand; `node` tells instance type and driver."""
+    snapshot = Snapshot(
         at=instant(document["at"]) or 0.0,
         monotonic=monotonic,
         host_root=document["host_root"],
         instance_type=node["instance_type"],
         driver=Driver(node["driver"]["version"], node["driver"]["state"]),
-        devices=tuple(_device(one) for one in document["devices"]),
-        batches=batches.of(document, monotonic),
+        devices=devices,
+        batches=batches,
         events=tuple(event(one) for one in document["events"]),
         runs=tuple(
             Run(one["collector"], one["ok"], one["seconds"], one["error"])
@@ -78,6 +92,8 @@ def _snapshot(document: Document, monotonic: float, batches: Batches) -> Snapsho
         jobs=tuple(job(one, instant) for one in document["jobs"]),
         job_scan=scan(document["job_scan"]),
     )
+    findings = tuple(finding(one) for one in document["findings"])
+    return Frame(snapshot, findings, health(document["health"]))
 
 
 def instant(text: str | None) -> float | None:

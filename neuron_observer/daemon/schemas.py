@@ -8,7 +8,9 @@ from __future__ import annotations
 from neuron_observer import contract
 from neuron_observer.checks.forms import FORMS
 from neuron_observer.daemon.acts import SCHEMA as ACT_SCHEMA
+from neuron_observer.daemon.columns import SCHEMA as COLUMNS_SCHEMA
 from neuron_observer.daemon.documents import DEVICES_SCHEMA, EXPLAIN_SCHEMA, HEALTH_SCHEMA
+from neuron_observer.daemon.layouts import ID as LAYOUTS_ID
 from neuron_observer.daemon.schema_forms import (
     COUNT,
     ENTRY_ID,
@@ -76,6 +78,20 @@ _DEVICE = {
     "pci": or_null(TEXT),
     "neighbours": or_null(rows(COUNT)),
     "readings": ref("Readings"),
+}
+_IDENTITY = {
+    **{name: of for name, of in _DEVICE.items() if name != "readings"},
+    "arch": or_null(TEXT),
+    "numa": or_null(WHOLE),
+}
+_PLACE = {"type": "array", "prefixItems": [or_null(COUNT), or_null(COUNT), TEXT]}
+_BESIDE = {
+    "jobs": rows(ref("Job")),
+    "job_scan": or_null(ref("JobScan")),
+    "events": rows(ref("Event")),
+    "runs": rows(record(collector=TEXT, ok=FLAG, seconds=NUMBER, error=TEXT)),
+    "health": ref("Health"),
+    "findings": rows(ref("Finding")),
 }
 _EVENT = {
     "kind": TEXT,
@@ -242,12 +258,36 @@ COMPONENTS: dict[str, Schema] = {
                 readings=ref("Readings"),
             )
         ),
-        jobs=rows(ref("Job")),
-        job_scan=or_null(ref("JobScan")),
-        events=rows(ref("Event")),
-        runs=rows(record(collector=TEXT, ok=FLAG, seconds=NUMBER, error=TEXT)),
-        health=ref("Health"),
-        findings=rows(ref("Finding")),
+        **_BESIDE,
+        frame=ref("Frame"),
+    ),
+    "Columns": record(
+        schema=schema(COLUMNS_SCHEMA),
+        **_HEAD,
+        devices=rows(record(**_IDENTITY, cores=rows(record(index=COUNT, arch=or_null(TEXT))))),
+        layouts_id={"type": "string", "pattern": f"^{LAYOUTS_ID}$"},
+        layouts={
+            **or_null(rows(by_name(rows(_PLACE)))),
+            "description": "By number: metric and places, in the order of the cells; null where"
+            " the question named the `layouts_id`.",
+        },
+        batches=rows(
+            record(
+                collector=TEXT,
+                lane=TEXT,
+                device=or_null(COUNT),
+                layout=COUNT,
+                read={**NUMBER, "description": "The same for as long as it was not read again."},
+                age=SECONDS,
+                cells={
+                    **rows(
+                        {"anyOf": [SCALAR, {"type": "array", "prefixItems": [words(Why), TEXT]}]}
+                    ),
+                    "description": "A value, or why there is none and a detail.",
+                },
+            )
+        ),
+        **_BESIDE,
         frame=ref("Frame"),
     ),
     "Devices": record(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer import contract
 from neuron_observer.daemon.changes import Changes
+from neuron_observer.daemon.layouts import Layouts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +71,7 @@ class Standing:
         self.changes = Changes()
         self.period = period
         self.topology = topology
+        self.layouts = Layouts()
         self.past = past  # None: nothing is kept of earlier times
 
     def last(self) -> Aged | None:

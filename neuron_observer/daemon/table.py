@@ -17,7 +17,9 @@ from neuron_observer.daemon.asked import (
 )
 from neuron_observer.daemon.changes import ID, MOST
 from neuron_observer.daemon.checking import checked
+from neuron_observer.daemon.columns import columns
 from neuron_observer.daemon.differences import KINDS
+from neuron_observer.daemon.layouts import ID as LAYOUTS_ID
 from neuron_observer.daemon.timeline import LIMIT, events
 from neuron_observer.model import Confidence, Severity, State
 
@@ -63,6 +65,21 @@ ROWS = (
         documents.snapshot,
         (flag("sources", "Say which file each reading comes from."),),
         waits=True,
+    ),
+    Row(
+        "columns",
+        "The same as `snapshot`, a tenth as long, for a screen that asks each second: one list of"
+        " cells a batch; what they are is told once.",
+        "Columns",
+        columns,
+        (
+            matching(
+                "layouts",
+                "The `layouts_id` of an answer before: what is known is left out.",
+                LAYOUTS_ID,
+                "sixteen hexadecimal digits",
+            ),
+        ),
     ),
     Row(
         "devices",

@@ -149,6 +149,8 @@ def _share(view: View, metric: str, index: int) -> float | Missing:
 
 def letter(view: View, index: int) -> Span:
     """The device's verdict in one letter; a question mark where it is not judged."""
+    if view.is_past:
+        return Span(view.signs.dash, "dim")
     for device in view.frame.health.devices:
         if device.index == index:
             return Span(LETTERS[device.verdict], TONES[device.verdict])

@@ -9,7 +9,7 @@ from neuron_observer.text import printable
 from neuron_observer.tui.lines import Line, Span, apart, line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from neuron_observer.model import Entity, Finding
     from neuron_observer.tui.lines import Tone
@@ -26,8 +26,13 @@ _SUREST_FIRST = (Confidence.CONFIRMED, Confidence.PROBABLE, Confidence.CONTRADIC
 
 def shown(view: View) -> list[Finding]:
     """Those that are not over, the worst and surest first; last what does not count, or not yet."""
+    return worst_first(one for one in view.frame.findings if _stands(view, one))
+
+
+def worst_first(of: Iterable[Finding]) -> list[Finding]:
+    """The same of any findings."""
     return sorted(
-        (one for one in view.frame.findings if one.state is not State.RESOLVED),
+        (one for one in of if one.state is not State.RESOLVED),
         key=lambda one: (
             one.shadow,
             one.state is State.PENDING,
@@ -36,6 +41,12 @@ def shown(view: View) -> list[Finding]:
             place_text(one.entity),
         ),
     )
+
+
+def _stands(view: View, one: Finding) -> bool:
+    """Whether it is not over; of the past those are known that still stand."""
+    began = not view.is_past or (one.first_seen is not None and one.first_seen <= view.at)
+    return one.state is not State.RESOLVED and began
 
 
 def findings(view: View, width: int, height: int) -> list[Line]:

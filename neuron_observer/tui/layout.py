@@ -1,127 +1,73 @@
-"""Which panel stands where, by the size of the screen; and a whole screen as plain text."""
+"""Which panel stands where, by page and size; and a whole screen as plain text."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING
 
-from neuron_observer.tui.core_bars import core_bars
-from neuron_observer.tui.device_grid import device_grid, rows_of
-from neuron_observer.tui.findings import findings, shown
-from neuron_observer.tui.host_strip import host_strip
-from neuron_observer.tui.keys import keys
+from neuron_observer.tui.banner import banner_height
+from neuron_observer.tui.device_grid import rows_of
+from neuron_observer.tui.findings import shown
+from neuron_observer.tui.jobs import lines_needed
 from neuron_observer.tui.lines import BLANK, fit, plain
-from neuron_observer.tui.memory import CATEGORIES, memory
-from neuron_observer.tui.node_line import node_line
-from neuron_observer.tui.power import identity, power
-from neuron_observer.tui.reasons import by_reason, listed, reasons
+from neuron_observer.tui.memory import CATEGORIES
+from neuron_observer.tui.overview import POWER, Heights, stack
+from neuron_observer.tui.pages import PAGES
+from neuron_observer.tui.panels import PANELS
+from neuron_observer.tui.reasons import listed
+from neuron_observer.tui.region import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from neuron_observer.tui.lines import Line
     from neuron_observer.tui.view import View
 
-    Panel: TypeAlias = Callable[[View, int, int], list[Line]]
-
-PANELS: Mapping[str, Panel] = {
-    "node": node_line,
-    "findings": findings,
-    "devices": device_grid,
-    "identity": identity,
-    "cores": core_bars,
-    "memory": memory,
-    "power": power,
-    "host": host_strip,
-    "reasons": reasons,
-    "keys": keys,
-}
-_HOST, _POWER = 2, 2  # lines
-_CATEGORIES = 1 + len(CATEGORIES)  # lines of the memory panel
-# Lines that a row of devices may take (with a gap, without one, two lines a device) and the lines
-# that must then be left for the selected one: its eight cores at least, six where it is narrow.
-_TILES = ((5, _CATEGORIES + _POWER), (4, 9), (2, 7))
-
-
-class Region(NamedTuple):
-    """Where a panel stands, in cells."""
-
-    panel: str
-    x: int
-    y: int
-    width: int
-    height: int
-
-
-class Heights(NamedTuple):
-    """Lines of what can be more or less high."""
-
-    grid: int  # all devices
-    detail: int  # cores, memory and power of the selected device
-    reasons: int
-    keys: int = 1
-    findings: int = 0
+_FRAME = 2  # lines around a page: the node's above it, the tabs below
 
 
 def arrange(view: View, width: int, height: int) -> tuple[Region, ...]:
-    """Regions for a screen of that size; what does not fit is cut, the devices stay longest."""
-    most = 1 if height < 26 else 2 if height < 36 else 5
-    reasons = min(len(by_reason(view)), most)
-    found = min(len(shown(view)), most)
-    room = max(height - 1 - found - _HOST - reasons - 1, 0)
-    grid = _grid_height(view, width, room)
-    heights = Heights(grid, max(room - grid - 1, 0), reasons, findings=found)
-    placed = (
-        region._replace(height=min(region.height, height - region.y))
-        for region in _stacked(view, width, heights)
-    )
-    return tuple(region for region in placed if region.height > 0)
-
-
-def _grid_height(view: View, width: int, room: int) -> int:
-    """As high as leaves the details what they need at least."""
-    if view.device is None:
-        return max(room - 1, 0)
-    rows = rows_of(view, width)
-    fitting = [1 + rows * tile for tile, detail in _TILES if rows * tile + 2 + detail <= room]
-    return fitting[0] if fitting else min(1 + rows, room)
-
-
-def _stacked(view: View, width: int, heights: Heights) -> list[Region]:
-    """All panels from top to bottom."""
-    top = 1 + heights.findings
-    half, below = width // 2, top + heights.grid + 1
-    end = below + heights.detail
-    figures = min(max(heights.detail - _POWER, 0), _CATEGORIES)
+    """Regions for a screen of that size: the node's line, the page, the tabs."""
+    told = banner_height(view)
+    page = PAGES[view.page].arrange(view, width, max(height - _FRAME - told, 0))
     regions = [
         Region("node", 0, 0, width, 1),
-        Region("findings", 0, 1, width, heights.findings),
-        Region("devices", 0, top, width, heights.grid),
-        Region("identity", 0, below - 1, width, 1),
-        Region("cores", 0, below, half, heights.detail),
-        Region("memory", half, below, width - half, figures),
-        Region("power", half, below + figures, width - half, min(heights.detail - figures, _POWER)),
-        Region("host", 0, end, width, _HOST),
-        Region("reasons", 0, end + _HOST, width, heights.reasons),
-        Region("keys", 0, end + _HOST + heights.reasons, width, heights.keys),
+        Region("banner", 0, 1, width, told),
+        *_moved(page, 1 + told),
+        Region("tabs", 0, height - 1, width, 1),
     ]
-    return [one for one in regions if view.device or one.panel not in _OF_DEVICE]
+    return tuple(_cut(regions, height))
 
 
-_OF_DEVICE = ("identity", "cores", "memory", "power")
+def _moved(page: Iterable[Region], lines: int) -> Iterable[Region]:
+    """The page below the node's line and the banner."""
+    return (region._replace(y=region.y + lines) for region in page)
+
+
+def _cut(regions: Iterable[Region], height: int) -> Iterable[Region]:
+    """Regions without what lies below the screen or under the tabs."""
+    for region in regions:
+        last = region.panel in ("node", "tabs")
+        kept = region._replace(height=min(region.height, height - region.y - (0 if last else 1)))
+        if kept.height > 0 and kept.width > 0 and (region.y or region.panel == "node"):
+            yield kept
 
 
 def printed(view: View, width: int) -> list[str]:
     """A frame for a pipe or a file: as high as it needs, without keys, each reason in full."""
     cores = len(view.device.cores) if view.device else 0
-    detail = 1 + max(cores, len(CATEGORIES) + _POWER) if view.device else 0
+    detail = 1 + max(cores, len(CATEGORIES) + POWER) if view.device else 0
     grid = 1 + max(2 * rows_of(view, width), 2)
-    regions = _stacked(view, width, Heights(grid, detail, 0, 0, len(shown(view))))
+    heights = Heights(grid, detail, 0, len(shown(view)), lines_needed(view))
+    told = banner_height(view)
+    head = [Region("node", 0, 0, width, 1), Region("banner", 0, 1, width, told)]
+    regions = [*head, *_moved(stack(view, width, heights), 1 + told)]
+    regions = [region for region in regions if region.height > 0]
     lines = [*_composed(view, regions, width), *listed(view)]
     return [plain(one).rstrip() for one in lines]
 
 
 def screen(view: View, width: int, height: int) -> list[str]:
-    """The whole screen as text, without what the widgets add: tones."""
+    """The whole screen as text, without what the widget adds: tones."""
     return [plain(one).rstrip() for one in composed(view, width, height)]
 
 
@@ -132,10 +78,15 @@ def composed(view: View, width: int, height: int) -> list[Line]:
 
 
 def _composed(view: View, regions: Sequence[Region], width: int) -> list[Line]:
-    height = max(region.y + region.height for region in regions)
+    return stacked({region: drawn(view, region) for region in regions}, width)
+
+
+def stacked(of: Mapping[Region, list[Line]], width: int) -> list[Line]:
+    """The lines of regions, each where it stands."""
+    height = max((region.y + region.height for region in of), default=0)
     rows: list[Line] = [BLANK] * height
-    for region in sorted(regions, key=lambda region: region.x):
-        for y, one in enumerate(drawn(view, region), region.y):
+    for region in sorted(of, key=lambda region: region.x):
+        for y, one in enumerate(of[region], region.y):
             rows[y] = (*fit(rows[y], region.x), *one)
     return [fit(row, width) for row in rows]
 

@@ -19,6 +19,9 @@ Tone: TypeAlias = Literal[
     "good",
     "warn",
     "bad",
+    "cool",  # cores of the heat map
+    "warm",
+    "hot",
     "load",  # bars, by what they measure
     "memory",
     "power",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from neuron_observer.model import NODE, Verdict
+from neuron_observer.model import NODE, Missing, Verdict, Why
 from neuron_observer.text import printable, seconds_text
-from neuron_observer.tui.lines import Line, Span, apart, joined, line
+from neuron_observer.tui.lines import Line, Span, apart, joined, length, line
 from neuron_observer.tui.view import GONE_AFTER
 
 if TYPE_CHECKING:
@@ -22,16 +22,20 @@ TONES: dict[Verdict, Tone] = {
 }
 
 
+NOT_HELD = Missing(Why.UNSUPPORTED, "verdicts of the past are not held")
+
+
 def node_line(view: View, width: int, height: int) -> list[Line]:  # noqa: ARG001 - as every panel
     """One line; the age of the frame stands at the right end."""
     between = Span(f" {view.signs.dot} ", "dim")
     snapshot = view.snapshot
-    pieces = (
-        line(Span(printable(snapshot.instance_type or "instance type unknown"), "heading")),
-        line(printable(driver_text(view))),
-        line(*count(view)),
-        line(verdict(view.frame.health)),
-    )
+    name = line(Span(printable(snapshot.instance_type or "instance type unknown"), "heading"))
+    driver, said = driver_text(view), line(_verdict(view))
+    pieces = (name, line(printable(driver)), count(view), said)
+    if length(joined(pieces, between)) + length(age(view)) > width:
+        number = count(view)[0]._replace(text=count(view)[0].text.replace(" of ", "/"))
+        short = number._replace(text=number.text.partition(" ")[0])
+        pieces = (name, line(printable(driver.removesuffix(" live"))), line(short), said)
     return [apart(joined(pieces, between), age(view), width)]
 
 
@@ -53,18 +57,37 @@ def count(view: View) -> Line:
     return line(Span(text, "plain" if number == expected else "warn"))
 
 
+def is_judged(health: Health) -> bool:
+    """Whether any rule looked at the frame."""
+    return health.verdict is not Verdict.UNKNOWN or bool(health.coverage.required)
+
+
+def _verdict(view: View) -> Span:
+    return (
+        Span(f"{view.signs.dash} {NOT_HELD.detail}", "dim")
+        if view.is_past
+        else verdict(view.frame.health)
+    )
+
+
 def verdict(health: Health) -> Span:
-    """The verdict and why; a frame that no rule looked at is not judged."""
-    if health.verdict is Verdict.UNKNOWN and not health.coverage.required:
+    """The verdict, why, and on how much it rests where that is not all of it."""
+    if not is_judged(health):
         return Span("not judged", "dim")
     reason = f": {printable(health.reason)}" if health.reason else ""
-    return Span(health.verdict.value + reason, TONES[health.verdict])
+    decided, required = health.coverage.decided, health.coverage.required
+    covered = f" ({decided} of {required} signals)" if decided < required else ""
+    return Span(health.verdict.value + reason + covered, TONES[health.verdict])
 
 
 def age(view: View) -> Line:
     """How old the frame is, in whole seconds: a line that changes at each look is unrest."""
-    seconds = max(view.now - view.snapshot.monotonic, 0.0)
+    seconds = max(view.now - view.instant, 0.0)
     text = "<1 s" if seconds < 1 else seconds_text(int(seconds))
+    if view.is_past:
+        return line(
+            " ", Span(f"{seconds_text(view.cells.back)} before the frame, {text} ago", "chosen")
+        )
     if view.paused:
         return line(" ", Span(f"paused, {text} old", "chosen"))
     return line(" ", Span(f"{text} old", "bad" if seconds > GONE_AFTER else "dim"))

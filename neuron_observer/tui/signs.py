@@ -17,10 +17,13 @@ class Signs(NamedTuple):
     dash: str  # a missing value
     dot: str  # between two pieces
     chosen: str  # before the selected device
+    falling: str  # behind the heading by which a table is sorted, the largest first
+    rising: str
+    mark: str  # of something that is wrong with a row
 
 
-UNICODE = Signs("▏▎▍▌▋▊▉█", "▁▂▃▄▅▆▇█", "·", "—", "·", "▸")
-ASCII = Signs("#", ".:|#", ".", "-", "|", ">")
+UNICODE = Signs("▏▎▍▌▋▊▉█", "▁▂▃▄▅▆▇█", "·", "—", "·", "▸", "▾", "▴", "▲")
+ASCII = Signs("#", ".:|#", ".", "-", "|", ">", "v", "^", "!")
 _ASCII_LOCALES = ("C", "POSIX")
 
 

@@ -5,27 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from neuron_observer.tui.themes import THEMES
 
-    from neuron_observer.tui.lines import Line, Span, Tone
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from neuron_observer.tui.lines import Line, Span
+    from neuron_observer.tui.themes import Ink
 
 WIDTH, HEIGHT = 8.4, 18.0  # of a cell, in pixels
 _MARGIN = 14.0
 _BASELINE = 13.5  # below the top of a line
-_STYLES: Mapping[Tone, str] = {
-    "plain": "fill:#d8dee9",
-    "dim": "fill:#7b8494",
-    "heading": "fill:#eceff4;font-weight:bold",
-    "figure": "fill:#eceff4",
-    "good": "fill:#8fbf6a",
-    "load": "fill:#8fbf6a",
-    "memory": "fill:#5fb3c8",
-    "power": "fill:#b48ead",
-    "warn": "fill:#ebcb8b;font-weight:bold",
-    "bad": "fill:#e06c75;font-weight:bold",
-    "chosen": "fill:#1d2129;font-weight:bold",
-}
+_THEME = THEMES["dark"]
 _FONT = "14px 'DejaVu Sans Mono',Menlo,Consolas,'Liberation Mono',monospace"
 
 
@@ -33,15 +24,20 @@ def svg(lines: Sequence[Line], columns: int, title: str) -> str:
     """The picture of some lines; each piece keeps its place whatever the font's width is."""
     width = columns * WIDTH + 2 * _MARGIN
     height = len(lines) * HEIGHT + 2 * _MARGIN
-    styles = "".join(f".{tone}{{{style}}}" for tone, style in _STYLES.items())
+    styles = "".join(f".{tone}{{{_style(ink)}}}" for tone, ink in _THEME.inks.items())
     body = "\n".join(part for row, line in enumerate(lines) if (part := _row(row, line)))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}"'
         f' width="{width:.0f}" height="{height:.0f}" role="img">\n'
         f"<title>{escape(title)}</title>\n"
         f"<style>text{{font:{_FONT};white-space:pre}}{styles}</style>\n"
-        f'<rect width="100%" height="100%" rx="8" fill="#1d2129"/>\n{body}\n</svg>\n'
+        f'<rect width="100%" height="100%" rx="8" fill="{_THEME.ground}"/>\n{body}\n</svg>\n'
     )
+
+
+def _style(ink: Ink) -> str:
+    fill = _THEME.ground if ink.reverse else ink.color or _THEME.text
+    return f"fill:{fill}" + (";font-weight:bold" if ink.bold else "")
 
 
 def _row(row: int, line: Line) -> str:
@@ -64,7 +60,8 @@ def _piece(row: int, column: int, span: Span) -> str:
     back = ""
     if span.tone == "chosen":
         back = (
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{length:.1f}" height="{HEIGHT}" fill="#eceff4"/>'
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{length:.1f}" height="{HEIGHT}"'
+            f' fill="{_THEME.text}"/>'
         )
     return (
         f'{back}<text class="{span.tone}" x="{x:.1f}" y="{y + _BASELINE:.1f}"'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from neuron_observer.catalogue.chips import GIB
 from neuron_observer.model import Missing, Place, Value, Why
@@ -11,14 +11,26 @@ from neuron_observer.readings import ABSENT, find
 from neuron_observer.text import bytes_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from neuron_observer.feed import Feed
     from neuron_observer.model import Batch, Cell, Device, Frame, Snapshot
     from neuron_observer.tui.signs import Signs
 
+T = TypeVar("T")
 RATE_WINDOW = 10.0  # seconds over which a rate is taken
 GONE_AFTER = 3.0  # seconds (of the 1 s lane, three periods) after which a frame is old
+
+
+class Way(NamedTuple):
+    """How the table of a page is looked at."""
+
+    sort: str = ""  # id of a column; empty: as it comes
+    falling: bool = True  # the largest first
+    filter: str = ""
+    columns: tuple[str, ...] = ()  # ids of those shown; empty: the page's own
+    row: str = ""  # key of the chosen row; empty: the first
+    shift: int = 0  # columns that have gone out at the left
 
 
 class View(NamedTuple):
@@ -30,6 +42,9 @@ class View(NamedTuple):
     selected: int | None  # index of a device
     signs: Signs
     paused: bool = False
+    page: str = "overview"
+    way: Way = Way()
+    notice: str = ""  # what is said for some seconds in the last line
 
     @property
     def frame(self) -> Frame:
@@ -46,9 +61,24 @@ class View(NamedTuple):
         """The selected device, while it is there."""
         return next((d for d in self.snapshot.devices if d.index == self.selected), None)
 
+    @property
+    def instant(self) -> float:
+        """The monotonic time of what is shown: the frame's, or an earlier one."""
+        return self.snapshot.monotonic - self.cells.back
+
+    @property
+    def at(self) -> float:
+        """The same by the wall clock."""
+        return self.snapshot.at - self.cells.back
+
+    @property
+    def is_past(self) -> bool:
+        """Whether a time before the frame's is shown."""
+        return self.cells.back > 0
+
     def history(self, metric: str, place: Place, seconds: float) -> Sequence[Value]:
-        """Values up to the frame shown, also when time has gone on since."""
-        end = self.snapshot.monotonic
+        """Values up to what is shown, also when time has gone on since."""
+        end = self.instant
         late = max(self.now - end, 0.0)
         values = self.feed.history(metric, place, seconds + late)
         return [value for value in values if end - seconds <= value.read_time <= end]
@@ -57,10 +87,13 @@ class View(NamedTuple):
 class Cells:
     """The cells of a frame, found by metric and place; and what is computed of it only once."""
 
+    back = 0.0  # seconds before the frame
+
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
         self.rates: dict[tuple[str, Place], float | Missing] = {}
         self.reasons: dict[int | None, dict[str, list[str]]] = {}  # by selected device
+        self._worked_out: dict[Hashable, Any] = {}
         self._batches: dict[int | None, list[Batch]] = {}
         for batch in frame.snapshot.batches:
             self._batches.setdefault(batch.device, []).append(batch)
@@ -77,6 +110,13 @@ class Cells:
         """The same where a number is needed."""
         cell = self.at(metric, place)
         return Missing(Why.FAILED, f"no number: {cell}") if isinstance(cell, str) else cell
+
+    def once(self, name: Hashable, work: Callable[[], T]) -> T:
+        """What is worked out of a frame only once; `name` tells it from other work."""
+        if name not in self._worked_out:
+            self._worked_out[name] = work()
+        found: T = self._worked_out[name]
+        return found
 
     @cached_property
     def ports(self) -> tuple[Place, ...]:

@@ -10,13 +10,15 @@ import pytest
 
 from neuron_observer.client import Client, Reply
 from neuron_observer.client.address import Address
-from neuron_observer.client.feed import CONNECTION, LONGEST_PAUSE, PERIOD, ConnectedFeed
+from neuron_observer.client.feed import EVENTS_PERIOD, PERIOD, TEXTS_PERIOD, ConnectedFeed
+from neuron_observer.client.polling import LONGEST_PAUSE
 from neuron_observer.clock import ManualClock
 from neuron_observer.errors import DaemonError
+from neuron_observer.feed import CONNECTION
 from neuron_observer.model import Place, Value
 from neuron_observer.readings import reading
 from tests.client.servers import answering
-from tests.daemon.daemons import Simulated, faulty
+from tests.daemon.daemons import Simulated, faulty, got
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +36,7 @@ class Line(Client):
         super().__init__(Address("http", "n1", 1))
         self.daemon = daemon
         self.cut = False
+        self.lacks = ""
         self.asked: list[str] = []
 
     def fetch(
@@ -43,10 +46,16 @@ class Line(Client):
         self.asked.append(name)
         if self.cut:
             raise GONE
-        text = "&".join(f"{key}={value}" for key, value in (query or {}).items())
-        document = self.daemon.get(f"/api/v1/{name}{'?' if text else ''}{text}")
+        if name == self.lacks:
+            raise DaemonError("no such path", status=404)
+        text = "&".join(f"{key}={value}" for key, value in (query or {}).items() if value)
+        answer = got(self.daemon.answers, f"/api/v1/{name}{'?' if text else ''}{text}")
+        document = json.loads(answer.body)
+        if answer.status == 404:
+            raise DaemonError(document["title"], status=404)
+        assert answer.status == 200, document
         now = str(document["frame"]["id"])
-        return Reply(None, tag) if now == tag else Reply(json.loads(json.dumps(document)), now)
+        return Reply(None, tag) if now == tag else Reply(document, now)
 
 
 @pytest.fixture
@@ -94,7 +103,7 @@ def test_a_connection_that_is_lost_and_comes_back(line: Line) -> None:
     lost = feed.latest()
     assert lost
     [run] = [run for run in lost.snapshot.runs if run.collector == CONNECTION]
-    assert (run.ok, run.error) == (False, "nobody is there")
+    assert run == (CONNECTION, False, LONGEST_PAUSE, "nobody is there")
     line.cut = False
     feed.look()  # still the same frame
     assert feed.pause == PERIOD
@@ -102,6 +111,16 @@ def test_a_connection_that_is_lost_and_comes_back(line: Line) -> None:
     assert found
     assert [run for run in found.snapshot.runs if run.collector == CONNECTION] == []
     assert found.snapshot.monotonic == lost.snapshot.monotonic
+
+
+def test_an_older_daemon_has_no_columns(line: Line) -> None:
+    """Then its snapshots are read, and columns are not asked for again."""
+    line.lacks = "columns"
+    feed = ConnectedFeed(line, ManualClock())
+    for _ in range(3):
+        line.daemon.go(1.0)
+        assert reading(feed.poll().snapshot.batches, METRIC, CORE)
+    assert line.asked == ["columns", "snapshot", "snapshot", "snapshot"]
 
 
 def test_nobody_from_the_start(line: Line) -> None:
@@ -114,19 +133,26 @@ def test_nobody_from_the_start(line: Line) -> None:
     assert feed.latest() is None
 
 
-def test_events_and_explanations_are_asked_for() -> None:
-    """From the daemon; while it is not there, none."""
-    line = Line(faulty())
-    feed = ConnectedFeed(line, ManualClock())
-    assert "sram-uncorrectable" in feed.explain("sram-uncorrectable")
-    held = faulty().loop.feed.events(3600.0)
-    told = feed.events(3600.0)
-    assert [(one.kind, one.place, one.message) for one in told] == [
-        (one.kind, one.place, one.message) for one in held
-    ]
-    line.cut = True
+def test_events_and_explanations_are_at_hand() -> None:
+    """Asked for by who polls, again while somebody looks; kept while the daemon is not there."""
+    line, clock = Line(faulty()), ManualClock()
+    feed = ConnectedFeed(line, clock)
     assert feed.explain("sram-uncorrectable") == ""
-    assert feed.events(3600.0) == []
+    assert feed.events(900.0) == []
+    feed.look()
+    assert "sram-uncorrectable" in feed.explain("sram-uncorrectable")
+    held = faulty().loop.feed.events(900.0)
+    assert [one.message for one in feed.events(900.0)] == [one.message for one in held]
+    feed.look()
+    assert line.asked.count("events") == 1
+    clock.advance(max(EVENTS_PERIOD, TEXTS_PERIOD))
+    feed.look()
+    assert line.asked.count("events") == 2
+    line.cut = True
+    clock.advance(EVENTS_PERIOD)
+    feed.look()
+    assert "sram-uncorrectable" in feed.explain("sram-uncorrectable")
+    assert len(feed.events(900.0)) == len(held) > 0
 
 
 def test_a_thread_of_its_own(tmp_path: Path) -> None:

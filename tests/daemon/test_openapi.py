@@ -66,6 +66,7 @@ def test_every_route_is_in_the_file() -> None:
 
 
 QUERIES = {
+    "columns": ("", "?layouts=0123456789abcdef"),
     "snapshot": ("", "?sources=true", "?sources=false"),
     "devices": ("", "?device=0", "?device=7"),
     "check": ("", "?format=text", "?format=slurm&fail_on=warning", "?devices=0", "?cores=0-3"),

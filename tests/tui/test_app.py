@@ -13,9 +13,9 @@ from neuron_observer.oneshot import StillFeed
 from neuron_observer.sim.play import simulate
 from neuron_observer.sim.scenario import load
 from neuron_observer.tui.app import TopApp
+from neuron_observer.tui.canvas import Canvas
 from neuron_observer.tui.layout import screen
 from neuron_observer.tui.overlay import Overlay
-from neuron_observer.tui.panel import Panel
 from neuron_observer.tui.signs import UNICODE
 from tests.tui.hosts import NOT_JUDGED, FeedAtHand, moving, still
 
@@ -109,12 +109,12 @@ def test_keys_select_a_device() -> None:
     play(still(BUSY), steps)
 
 
-@pytest.mark.parametrize(("x", "y", "expected"), [(3, 1, 0), (25, 4, 5), (79, 8, 15), (5, 0, 0)])
+@pytest.mark.parametrize(("x", "y", "expected"), [(3, 2, 0), (25, 5, 5), (79, 9, 15), (5, 1, 0)])
 def test_a_click_selects_a_device(x: int, y: int, expected: int) -> None:
     """A tile is clicked anywhere; the heading selects nothing."""
 
     async def steps(app: TopApp, pilot: Pilot[None]) -> None:
-        await pilot.click("#devices", offset=(x, y))
+        await pilot.click(offset=(x, y))
         await pilot.pause()
         assert selected(app) == expected
 
@@ -126,7 +126,7 @@ def test_a_click_elsewhere_selects_nothing() -> None:
 
     async def steps(app: TopApp, pilot: Pilot[None]) -> None:
         await pilot.press("right")
-        await pilot.click("#cores", offset=(3, 2))
+        await pilot.click(offset=(3, 13))
         await pilot.pause()
         assert selected(app) == 1
 
@@ -273,9 +273,9 @@ def test_only_what_changed_is_painted() -> None:
     feed = still(BUSY)
 
     async def steps(app: TopApp, pilot: Pilot[None]) -> None:
-        painted_lines: list[tuple[str, int]] = []
-        for panel in app.query(Panel):
-            panel.refresh = _counting(panel, painted_lines)  # type: ignore[method-assign]
+        painted_lines: list[int] = []
+        canvas = app.query_one(Canvas)
+        canvas.refresh = _counting(canvas, painted_lines)  # type: ignore[method-assign]
         feed.frame = feed.frame._replace(findings=())
         app.look()
         await pilot.pause()
@@ -284,16 +284,16 @@ def test_only_what_changed_is_painted() -> None:
         assert isinstance(clock, ManualClock)
         clock.advance(2.0)
         app.look()
-        assert painted_lines == [("node", 0)]
+        assert painted_lines == [0]
 
     play(feed, steps)
 
 
-def _counting(panel: Panel, found: list[tuple[str, int]]) -> Callable[..., Panel]:
-    before = panel.refresh
+def _counting(canvas: Canvas, found: list[int]) -> Callable[..., Canvas]:
+    before = canvas.refresh
 
-    def refresh(*regions: object, **options: object) -> Panel:
-        found.extend((panel.id or "", getattr(region, "y", -1)) for region in regions)
+    def refresh(*regions: object, **options: object) -> Canvas:
+        found.extend(getattr(region, "y", -1) for region in regions)
         return before(*regions, **options)  # type: ignore[arg-type]
 
     return refresh

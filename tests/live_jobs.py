@@ -39,11 +39,11 @@ class LiveHost(ListingFs):
 
     def put(self, path: str, content: bytes) -> None:
         """A file as it is now."""
-        self._apply(Pass(nodes={path: Node("file", 0o644, content)}))
+        self.apply(Pass(nodes={path: Node("file", 0o644, content)}))
 
     def link(self, path: str, target: str) -> None:
         """A link as it is now."""
-        self._apply(Pass(nodes={path: Node("link", 0o777, target=target)}))
+        self.apply(Pass(nodes={path: Node("link", 0o777, target=target)}))
 
     def drop(self, prefix: str) -> None:
         """Nothing is at or below this path any more."""

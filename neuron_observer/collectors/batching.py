@@ -8,7 +8,7 @@ from itertools import compress
 from operator import gt, ne
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from neuron_observer.collectors.layouts import Rows, Sources
+from neuron_observer.collectors.layouts import Rows, Sources, once
 from neuron_observer.model import Batch, Column, Layout, Missing, Why
 from neuron_observer.parsers.sysfs import COUNT_MAX, FELL_OFF, SCALARS, counts
 from neuron_observer.parsers.tables import TABLES
@@ -103,7 +103,7 @@ def make_layout(files: Sequence[FileRead], absent: Sequence[Absent], below: str)
     columns: dict[str, Column] = {}
     paths: list[str] = []
     for metric, places in rows.items():
-        columns[metric] = Column(metric, len(paths), tuple([place for place, _ in places]))
+        columns[metric] = Column(metric, len(paths), once(tuple([place for place, _ in places])))
         paths += [path for _, path in places]
     return Layout(columns, Sources(below, paths), Rows(columns))
 
@@ -131,8 +131,13 @@ def _decoder(file: FileRead) -> _Decode:
 
 
 def _table(targets: tuple[Target, ...]) -> _Decode:
-    parse = TABLES[targets[0].source.format]
-    wanted = tuple((target.source.part, target.limit) for target in targets)
+    parts = tuple((target.source.part, target.limit) for target in targets)
+    return _parts(targets[0].source.format, parts)
+
+
+@cache  # as `_scalar`
+def _parts(form: str, wanted: tuple[tuple[str, int | None], ...]) -> _Decode:
+    parse = TABLES[form]
 
     def decode(raw: bytes) -> tuple[Cell, ...]:
         parts = parse(raw)
@@ -167,15 +172,15 @@ class FileBatch:
     ) -> None:
         self.name = name
         self.layout = make_layout(files, absent, source_prefix(base))
-        self.paths = tuple(file.path for file in files)
+        self.paths = once(tuple(file.path for file in files))
         self.base = base
         index = self.layout.rows
-        self._largest = tuple(map(_largest_count, files))
-        self._decoders = tuple(_decoder(file) for file in files)
+        self._largest = once(tuple(map(_largest_count, files)))
+        self._decoders = once(tuple(_decoder(file) for file in files))
         rows = [tuple([index[t.spec.id, t.place] for t in file.targets]) for file in files]
-        self._first_row = tuple([some[0] for some in rows])
+        self._first_row = once(tuple([some[0] for some in rows]))
         self._rows = {number: some for number, some in enumerate(rows) if len(some) > 1}
-        self.limits = tuple(_size(file) for file in files)
+        self.limits = once(tuple(_size(file) for file in files))
         self._files = host.file_set(base, self.paths, self.limits, keep=keep)
         self._guard = guard
         self._witness: Witness | None = None

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, overload
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar, overload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from neuron_observer.model import Column, Place
+
+
+Table = TypeVar("Table", bound="tuple[object, ...]")
+
+
+@lru_cache(512)
+def _first(table: tuple[object, ...]) -> tuple[object, ...]:
+    return table
+
+
+def once(table: Table) -> Table:
+    """The first table that is equal, so that devices that are alike share it."""
+    return _first(table)  # type: ignore[return-value]  # an equal one
 
 
 class Rows(Mapping["tuple[str, Place]", int]):
@@ -44,7 +58,7 @@ class Sources(Sequence[str]):
 
     def __init__(self, below: str, paths: Iterable[str]) -> None:
         """Paths below that; empty where no file gives a row."""
-        self._below, self._paths = below, tuple(paths)
+        self._below, self._paths = below, once(tuple(paths))
 
     def __len__(self) -> int:
         """How many rows."""

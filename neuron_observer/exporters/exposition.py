@@ -70,20 +70,21 @@ class Writer:
     """Writes one block again and again: what does not change is put together once."""
 
     def __init__(self, block: Block) -> None:
-        self.block = block
+        self.family, self.size = block.family, len(block.rows)
         self.text = ""
         self.series = 0
         self._cells: Sequence[Cell] = ()
         self._kinds: set[type] = set()
         self._take = _taker(block.rows)
         self._scale = _scaler(block.family.scale)
-        self._parts: list[str] = []  # text and value in turn; none where a line is more than that
+        # All lines with a place for each value, in place of the labels; none where a line is more.
+        self._form = ""
+        self._block: Block | None = block
         if block.family.type in (FamilyType.COUNTER, FamilyType.GAUGE):
             name = block.family.sample_name
-            for labels in block.labels:
-                self._parts += [f"\n{name}{label_text(labels)} ", ""]
-            self._parts[0] = self._parts[0][1:]
-            self._parts.append("\n")
+            forms = [f"{name}{label_text(labels)}" for labels in block.labels]
+            self._form = "".join([f"{form.replace('%', '%%')} %r\n" for form in forms])
+            self._block = None
 
     def update(self, cells: Sequence[Cell]) -> bool:
         """Take the cells of a batch; whether the text differs from before."""
@@ -92,13 +93,25 @@ class Writer:
         if taken == self._cells and self._written_alike(taken, kinds):
             return False
         self._cells, self._kinds = taken, kinds
-        if self._parts and kinds <= _NUMBERS and (float not in kinds or all(map(isfinite, taken))):
-            self._parts[1::2] = map(str, map(self._scale, taken) if self._scale else taken)
-            self.text, self.series = "".join(self._parts), len(taken)
-        else:
-            self.text = lines(self.block.family, samples(self.block, taken))
+        if self._block:
+            self.text = lines(self.family, samples(self._block, taken))
             self.series = self.text.count("\n")
+        elif kinds <= _NUMBERS and (float not in kinds or all(map(isfinite, taken))):
+            self.text = self._form % tuple(map(self._scale, taken) if self._scale else taken)
+            self.series = len(taken)
+        else:
+            self._write_some(taken)
         return True
+
+    def _write_some(self, taken: Sequence[Cell]) -> None:
+        """What is missing or no number has no line."""
+        scale = self._scale or (lambda value: value)
+        written = [
+            f"{form % scale(cell)}\n"
+            for form, cell in zip(self._form.split("\n"), taken, strict=False)  # a last empty one
+            if isinstance(cell, int | float) and isfinite(cell)
+        ]
+        self.text, self.series = "".join(written), len(written)
 
     def _written_alike(self, taken: Sequence[Cell], kinds: set[type]) -> bool:
         """Whether equal cells are written alike: 0, 0.0 and -0.0 are not."""

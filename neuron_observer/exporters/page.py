@@ -38,13 +38,13 @@ _RAW = -zlib.MAX_WBITS  # deflate without a head of its own
 
 
 class _Section:
-    """A family on the page: its lines, from the blocks of several batches."""
+    """A family on the page: its lines are those of the blocks of several batches, or its own."""
 
     def __init__(self, family: Family) -> None:
         self.family = family
         self._heads: dict[Format, bytes] = {}
         self.writers: list[Writer] = []
-        self.lines = b""
+        self._own = b""
         self.series = 0
 
     def head(self, form: Format) -> bytes:
@@ -53,16 +53,19 @@ class _Section:
             self._heads[form] = head(self.family, form).encode()
         return self._heads[form]
 
-    def write(self) -> None:
-        """Take the lines of the blocks."""
-        self.lines = "".join([writer.text for writer in self.writers]).encode()
+    def count(self) -> None:
+        """Take the number of series of the blocks."""
         self.series = sum([writer.series for writer in self.writers])
 
     def set(self, samples: Sequence[Sample]) -> bool:
         """Take lines that are no block's; whether they differ."""
-        before, self.lines = self.lines, lines(self.family, samples).encode()
+        before, self._own = self._own, lines(self.family, samples).encode()
         self.series = len(samples)
-        return self.lines != before
+        return self._own != before
+
+    def lines(self) -> bytes:
+        """A line a series."""
+        return "".join([writer.text for writer in self.writers]).encode() or self._own
 
 
 class _Run:
@@ -82,8 +85,8 @@ class _Run:
     def text(self, form: Format) -> bytes:
         """The lines of all families that have any."""
         if form not in self.plain:
-            parts = [part for s in self.sections if s.lines for part in (s.head(form), s.lines)]
-            self.plain[form] = b"".join(parts)
+            told = [s for s in self.sections if s.series]
+            self.plain[form] = b"".join([part for s in told for part in (s.head(form), s.lines())])
         return self.plain[form]
 
     def block(self, form: Format) -> bytes:
@@ -119,7 +122,7 @@ class _Slot:
         """Write what differs from the batch before; the names of the families that do."""
         self.batch = batch
         self.missing = judged.count_missing(batch.cells)
-        return {w.block.family.name for w in self.writers if w.update(batch.cells)}
+        return {w.family.name for w in self.writers if w.update(batch.cells)}
 
 
 class _Done(NamedTuple):
@@ -198,7 +201,7 @@ class Page:
         batches = frame.snapshot.batches if frame and not too_old else ()
         changed = self._update(batches) if self._fit(batches) else self._plan(batches)
         for name in changed:
-            self._sections[name].write()
+            self._sections[name].count()
         changed.update(self._judge(frame, too_old=too_old))
         for run in self._runs:
             if not changed.isdisjoint(run.names):
@@ -246,7 +249,7 @@ class Page:
                 slot = _Slot(batch, self._shown, hidden)
             self._slots.append(slot)
             for writer in slot.writers:
-                self._sections[writer.block.family.name].writers.append(writer)
+                self._sections[writer.family.name].writers.append(writer)
         self._runs = [_Run(sections) for sections in _runs(self._sections.values())]
         return set(self._sections)
 
@@ -278,7 +281,7 @@ def _runs(sections: Iterable[_Section]) -> list[list[_Section]]:
     size = 0
     for section in sections:
         found[-1].append(section)
-        size += sum(len(writer.block.rows) for writer in section.writers)
+        size += sum(writer.size for writer in section.writers)
         if size >= _RUN:
             found.append([])
             size = 0

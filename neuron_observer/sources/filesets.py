@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+from array import array
 from itertools import repeat
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
@@ -51,17 +52,17 @@ class FreshFiles:
 
     def __init__(self, folder: str, names: Sequence[str], limits: Sequence[int]) -> None:
         self._folder = folder
-        self._files = tuple(zip(names, limits, strict=True))
+        self._names, self._limits = tuple(names), tuple(limits)
 
     def read(self) -> list[Content]:
         """Open, read, close each file."""
         try:
             folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
-            return [error] * len(self._files)
+            return [error] * len(self._names)
         contents: list[Content] = []
         try:
-            for name, limit in self._files:
+            for name, limit in zip(self._names, self._limits, strict=True):
                 try:
                     descriptor = os.open(name, _FLAGS, dir_fd=folder)
                     try:
@@ -112,7 +113,7 @@ class KeptFiles:
         self._folder = folder
         self._names = tuple(names)
         self._limits = tuple(limits)
-        self._descriptors: list[int] = [-1] * len(self._names)
+        self._descriptors = array("i", [-1]) * len(self._names)
         self._open = 0
         self._reads: Reads | None = None  # of all descriptors as they are
         self._tried = False

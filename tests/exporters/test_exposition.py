@@ -132,11 +132,11 @@ def test_a_writer_writes_what_its_block_says(ticks: list[list[Cell]]) -> None:
     assert len(writers) == 5  # two rows are of one family
     for tick in ticks:
         now = batch(at(tick)).cells
-        for writer in writers:
+        for writer, block in zip(writers, found, strict=True):
             before = writer.text
             changed = writer.update(now)
-            taken = [now[row] for row in writer.block.rows]
-            expected = lines(writer.block.family, samples(writer.block, taken))
+            taken = [now[row] for row in block.rows]
+            expected = lines(block.family, samples(block, taken))
             assert writer.text == expected
             assert writer.series == expected.count("\n")
             assert changed or writer.text == before

@@ -47,7 +47,7 @@ def page(of: Frame, detail: Detail = "core") -> str:
 def test_a_rank_tells_its_step_and_what_it_waits_for() -> None:
     """Medians and counts by job and rank; what is not known is no series."""
     text = page(frame(2))
-    labels = [f'{{neuron_device="0",neuron_job="run-d7dd0e",neuron_rank="{r}"}}' for r in (0, 1)]
+    labels = [f'{{neuron_device="0",neuron_job="run-0d9d79",neuron_rank="{r}"}}' for r in (0, 1)]
     assert list(values(text, "neuron_rank_steps_total")) == labels
     for name, value in (
         ("steps_total", "700"),
@@ -60,7 +60,7 @@ def test_a_rank_tells_its_step_and_what_it_waits_for() -> None:
     assert not values(text, "neuron_rank_input_seconds")
     phases = values(text, "neuron_job_phase")
     assert [labels for labels, value in phases.items() if value == "1"] == [
-        '{neuron_job="run-d7dd0e",neuron_job_phase="training"}'
+        '{neuron_job="run-0d9d79",neuron_job_phase="training"}'
     ]
 
 
@@ -85,7 +85,7 @@ def test_a_job_without_the_hook_tells_its_executions() -> None:
     job = torch_job(1)._replace(pace=of.snapshot.jobs[0].pace)
     text = page(of._replace(snapshot=of.snapshot._replace(jobs=(job,))))
     assert values(text, "neuron_job_step_period_seconds") == {
-        '{neuron_job="run-d7dd0e",source="driver"}': "0.25"
+        '{neuron_job="run-0d9d79",source="driver"}': "0.25"
     }
     assert list(values(text, "neuron_job_slowdown_ratio").values()) == ["1.2"]
     assert not values(text, "neuron_job_ranks_heard")

@@ -1,0 +1,1279 @@
+"""Heartbeat of one training process: its steps, waits and phase, in a small file that others read.
+
+Standard library only, and nothing else of this package: the file also works copied into a job
+(`neuron-observer hook --write DIR`). It is off until asked: `NEURON_OBSERVER_HOOK=1` where the
+package is installed, or `install()`, `step()` or `callback()` in the script. It fails open:
+whatever goes wrong in here, everything that was wrapped is put back, one line is logged, and the
+job goes on as if it had never been asked. What is written, byte by byte, and what each style of
+training gives: docs/hook.md. Python 3.8 and later.
+
+`None` is "not known" and becomes NaN in the file. Times are CLOCK_MONOTONIC, in seconds.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import functools
+import gc
+import importlib
+import inspect
+import json
+import logging
+import math
+import mmap
+import os
+import stat
+import struct
+import sys
+import threading
+import time
+import weakref
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+VERSION = 1
+FOLDER = "/run/neuron-observer-ranks"
+INIT, COMPILE, TRAINING, CHECKPOINT, EVALUATION, ENDED = range(6)
+NONE, BLOCKING, EVENT = range(3)  # where the time in collectives is from
+LOADER_WRAPPED, COLLECTIVES_WRAPPED, TOKENS_GIVEN, ASYNC_SEEN, COMPILED = 1, 2, 4, 8, 16
+IN_COMPILED, IN_PAUSE, IN_ASYNC = 1, 2, 4  # flags of a record
+
+_MAGIC = b"NOBSRANK"
+_HEADER, _RECORD, _RECORDS = 1024, 64, 256
+_SIZE = _HEADER + _RECORD * _RECORDS
+_FIXED = struct.Struct("<8sHHHHQIIQ16s")  # 0: what never changes, and the generation
+_IDENTITY = struct.Struct("<iiii")  # 56: rank, world size, local rank, restart count
+_STATE = struct.Struct("<BBB")  # 72: phase, wait source, flags
+_PROGRESS = struct.Struct("<Qdd")  # 80: steps, monotonic and wall clock of that
+_STEP = struct.Struct("<QddddddIBBH")
+_TEXTS = ((256, 64), (320, 64), (384, 128))  # role, replica, hint of the job
+_GENERATION, _ENTERED, _COMPLETED, _PAUSES = 2, 13, 14, 24  # in words of 8 bytes
+_SINCE, _BEGIN, _ASKED, _PHASE_AT = 15, 21, 22, 23
+_STAMP = slice(128, 168)  # name and hash of the last collective
+_CHECK_EVERY = 64  # steps between looks at the file itself and at who we are
+_SWEEP_AFTER = 600.0  # s that the file of a dead process is left for its readers
+_RENEWALS = 8  # a folder that is emptied again and again is somebody's will
+
+_log = logging.getLogger("neuron_observer.hook")
+
+
+class _File:
+    """The mapped file: whole from the start (no write can find the disk full), locked for life."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.name = f"rank-{os.getpid()}-{_start_ticks()}.hb"
+        self.fd = self._create()
+        try:
+            self.map = mmap.mmap(self.fd, _SIZE)
+        except BaseException:
+            os.close(self.fd)
+            raise
+        self.bytes = memoryview(self.map)
+        self.words = self.bytes.cast("Q")
+        self.numbers: memoryview[float] = self.bytes.cast("d")
+
+    @property
+    def dump(self) -> str:
+        """Name of the FlightRecorder dump beside it."""
+        return self.name[: -len(".hb")] + ".fr.json"
+
+    @property
+    def path(self) -> str:
+        """Where the file is."""
+        return os.path.join(self.folder, self.name)
+
+    def _create(self) -> int:
+        """A new file of our own; one of our name can only be ours from before an exec."""
+        folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _sweep(folder)
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            try:
+                fd = os.open(self.name, flags, 0o644, dir_fd=folder)
+            except FileExistsError:
+                os.unlink(self.name, dir_fd=folder)  # refused by the folder if it is another's
+                fd = os.open(self.name, flags, 0o644, dir_fd=folder)
+            try:
+                os.fchmod(fd, 0o644)  # whatever the umask: the daemon is another user
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # goes when this process does
+                os.posix_fallocate(fd, 0, _SIZE)  # a full disk says so here, not as SIGBUS later
+            except BaseException:
+                os.unlink(self.name, dir_fd=folder)
+                os.close(fd)
+                raise
+        finally:
+            os.close(folder)
+        return fd
+
+    def gone(self) -> bool:
+        return os.fstat(self.fd).st_nlink == 0
+
+    def close(self, *, remove: bool) -> None:
+        """Let go of the mapping and the lock; `remove` the name if it is still ours."""
+        for view in (self.numbers, self.words, self.bytes):
+            view.release()
+        self.map.close()
+        if remove and not self.gone():
+            for path in (self.path, os.path.join(self.folder, self.dump)):
+                with suppress(OSError):
+                    os.unlink(path)
+        os.close(self.fd)
+
+
+def _sweep(folder: int) -> None:
+    """Remove what dead processes of this user left long enough ago: nobody holds its lock."""
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in entries if entry.name.startswith("rank-")][:4096]
+    for name in names:
+        with suppress(OSError, struct.error):
+            _remove_if_dead(folder, name)
+
+
+def _remove_if_dead(folder: int, name: str) -> None:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    fd = os.open(name, flags, dir_fd=folder)
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+            return
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while its process lives
+        written = struct.unpack("<d", os.pread(fd, 8, 96))[0] if name.endswith(".hb") else 0.0
+        if time.time() - max(written, status.st_mtime) > _SWEEP_AFTER:
+            os.unlink(name, dir_fd=folder)
+    finally:
+        os.close(fd)
+
+
+def _start_ticks() -> int:
+    with open("/proc/self/stat", "rb") as file:
+        return int(file.read().rpartition(b")")[2].split()[19])
+
+
+def _boot_id() -> bytes:
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        return bytes.fromhex(file.read().strip().replace("-", ""))
+
+
+def fnv1a(data: bytes) -> int:
+    """FNV-1a, 64 bits (Fowler, Noll, Vo; offset basis 0xcbf29ce484222325)."""
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return value
+
+
+def stamp(name: str, signature: str) -> bytes:
+    """The 40 bytes that name a collective in the file; an empty signature is "unknown"."""
+    text = name.encode("ascii", "replace")[:31]
+    known = fnv1a(f"{name} {signature}".encode()) if signature else 0
+    return struct.pack("<B31sQ", len(text), text, known)
+
+
+def _number(*names: str, default: int = -1) -> int:
+    """The first of these environment variables that holds a whole number of 31 bits."""
+    for name in names:
+        with suppress(ValueError):
+            value = int(os.environ.get(name, ""))
+            if -1 <= value < 1 << 31:
+                return value
+    return default
+
+
+def _identity() -> tuple[int, int, int, int]:
+    """Rank, world size, local rank, restart count: of torch.distributed, else the launcher's."""
+    rank = _number("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
+    world = _number("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE")
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        rank, world = distributed.get_rank(), distributed.get_world_size()
+    local = _number("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK")
+    return rank, world, local, _number("TORCHELASTIC_RESTART_COUNT", default=0)
+
+
+def _job_hint() -> str:
+    names = ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "MASTER_ADDR", "MASTER_PORT")
+    return " ".join(f"{name}={os.environ[name]}" for name in names if name in os.environ)
+
+
+def _nothing() -> None:
+    """Nobody else looks now and then."""
+
+
+class Recorder:
+    """What this process has done, told to its file as it happens. One thread, its owner, writes.
+
+    The file appears with the first act of training: a data-loader worker, a forked helper or a
+    launcher never has one. A write is bracketed by an odd generation, also where it is cut short
+    by a signal: the next one brings the generation back to even.
+    """
+
+    def __init__(self, *, role: str = "", replica: str = "", folder: str = "") -> None:
+        self.texts = (role, replica, "")
+        self.folder = folder or os.environ.get("NEURON_OBSERVER_HOOK_DIR") or FOLDER
+        self.checked: Callable[[], None] = _nothing  # whoever wants to look now and then too
+        self.helper: _FlightRecorder | None = None
+        self.flags = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """As at the start of the process; after a fork the child begins anew."""
+        self.file: _File | None = None
+        self._detach()
+        self.owner = 0
+        self.pid = os.getpid()
+        self.generation = 0
+        self.entered = self.steps = self.pauses = self.renewals = 0
+        self.inside = self.asking = False
+        self.phase, self.source = INIT, NONE
+        self.identity = (-1, -1, -1, 0)
+        self.paused_in: dict[int, int] = {}
+        self.step_began = 0.0
+        self.input_seen = False
+        self.expects = False  # gradients are reduced out of sight: a step without is not known
+        self.compiled = False
+        self.stamped = b""
+        self.flags &= LOADER_WRAPPED | COLLECTIVES_WRAPPED
+        self._clear()
+
+    def _clear(self) -> None:
+        """A new step: nothing seen of it yet."""
+        self.inside = False  # also where a signal cut a collective short
+        self.in_collectives = 0.0
+        self.shortest = math.inf
+        self.calls = 0
+        self.waited = 0.0
+        self.tokens = math.nan
+        self.step_flags = 0
+        self.unknown = False  # time in collectives that nobody sees from here
+        self.met = False  # gradients were reduced where it can be seen
+
+    # -- the file
+
+    def open(self) -> None:
+        """Make the file if there is none; the calling thread becomes the one that writes."""
+        if self.file is None:
+            self.owner = threading.get_ident()
+            self.step_began = time.monotonic()
+            self._attach(_File(self.folder))
+
+    def _detach(self) -> None:
+        self.words = self.bytes = memoryview(b"")
+        self.numbers: memoryview[float] = memoryview(b"").cast("d")
+
+    def _attach(self, file: _File) -> None:
+        self.file, self.bytes = file, file.bytes
+        self.words, self.numbers = file.words, file.numbers
+        self.generation = 0
+        self.identity = _identity()
+        starts = int(file.name.rpartition("-")[2][:-3])
+        self.words[_GENERATION] = 1
+        _FIXED.pack_into(
+            file.map, 0, b"\0" * 8, VERSION, _HEADER, _RECORD, _RECORDS, 1,
+            self.pid, os.geteuid(), starts, _boot_id(),
+        )  # fmt: skip
+        _IDENTITY.pack_into(file.map, 56, *self.identity)
+        role, replica, _ = self.texts
+        for (offset, size), text in zip(_TEXTS, (role, replica, _job_hint())):
+            data = text.encode("utf-8", "replace")[:size]
+            data = data.decode("utf-8", "ignore").encode()  # never half a character
+            file.bytes[offset : offset + len(data)] = data
+        self._write_state(time.monotonic())
+        self.words[_ENTERED] = self.words[_COMPLETED] = self.entered
+        self.numbers[_BEGIN] = self.step_began
+        self.bytes[0:8] = _MAGIC  # last: a file without it is one in the making
+        self._even()
+
+    def _odd(self) -> None:
+        self.words[_GENERATION] = self.generation + 1
+
+    def _even(self) -> None:
+        self.generation += 2
+        self.words[_GENERATION] = self.generation
+
+    def _write_state(self, now: float) -> None:
+        _STATE.pack_into(self.bytes, 72, self.phase, self.source, self.flags)
+        _PROGRESS.pack_into(self.bytes, 80, self.steps, now, time.time())
+        self.numbers[_PHASE_AT] = now
+        self.words[_PAUSES] = self.pauses
+
+    def _check(self) -> None:
+        """Now and then: is the file still there, and are we still who we were?"""
+        file = self.file
+        if file is None:
+            return
+        if file.gone():
+            self._renew(file)
+        identity = _identity()
+        if identity != self.identity:
+            self.identity = identity
+            self._odd()
+            _IDENTITY.pack_into(self.bytes, 56, *identity)
+            self._even()
+
+    def _renew(self, old: _File) -> None:
+        """Somebody removed the file: a new one, with the steps that the old one holds."""
+        self.renewals += 1
+        if self.renewals > _RENEWALS:
+            raise OSError(f"{old.path} was removed {self.renewals} times")
+        new = _File(self.folder)
+        new.bytes[_HEADER:] = old.bytes[_HEADER:]
+        self.stamped = b""
+        self._attach(new)
+        old.close(remove=False)
+
+    def close(self, *, ended: bool) -> None:
+        """Stop writing. A file that stays behind says that its process did not end well."""
+        self.inside = self.asking = True  # wrappers that somebody still holds pass through
+        if self.helper is not None:
+            self.helper.stopped.set()
+        file, self.file = self.file, None
+        if file is None:
+            return
+        if ended:
+            self.phase = ENDED
+            self._odd()
+            self._write_state(time.monotonic())
+            self._even()
+        self._detach()
+        file.close(remove=ended)
+
+    def forget(self) -> None:
+        """In a forked child: the file is the parent's; not a byte of it may change."""
+        file = self.file
+        self.helper = None
+        self.reset()
+        if file is not None:
+            for view in (file.numbers, file.words, file.bytes):
+                view.release()
+            file.map.close()
+            os.close(file.fd)
+
+    # -- what happens
+
+    def enter(self, mark: bytes) -> float:
+        """A collective begins: `mark` is its stamp. Returns its time."""
+        if self.file is None:
+            self.open()
+        self.inside = True
+        self.entered = entered = self.entered + 1
+        words = self.words
+        words[2] = self.generation + 1
+        words[13] = entered
+        if mark is not self.stamped:
+            self.bytes[_STAMP] = mark
+            self.stamped = mark
+        self.numbers[15] = now = time.monotonic()
+        self.generation = generation = self.generation + 2
+        words[2] = generation
+        return now
+
+    def leave(self, began: float) -> None:
+        """It has ended."""
+        spent = time.monotonic() - began
+        self.inside = False
+        words = self.words
+        words[2] = self.generation + 1
+        words[14] = self.entered
+        self.numbers[15] = 0.0
+        self.generation = generation = self.generation + 2
+        words[2] = generation
+        self.in_collectives += spent
+        self.calls += 1
+        if spent < self.shortest:  # noqa: PLR1730 - min() costs twice as much
+            self.shortest = spent
+
+    def abandon(self) -> None:
+        """It failed: it stays entered and not completed, and the step is not known."""
+        self.inside = False
+        self.unknown = True
+        if self.file is not None:
+            self._odd()
+            self.numbers[_SINCE] = 0.0
+            self._even()
+
+    def ask(self) -> float:
+        """The next batch is asked for. Before the first act of training there is no file yet."""
+        self.asking = True
+        now = time.monotonic()
+        if self.file is not None:
+            self.words[2] = self.generation + 1
+            self.numbers[_ASKED] = now
+            self.generation = generation = self.generation + 2
+            self.words[2] = generation
+        return now - self.in_collectives
+
+    def given(self, began: float) -> None:
+        """The batch is there; what a loader waited for other ranks is not input."""
+        self.waited += time.monotonic() - self.in_collectives - began
+        self.asking = False
+        self.input_seen = True
+        if self.file is not None:
+            self.words[2] = self.generation + 1
+            self.numbers[_ASKED] = 0.0
+            self.generation = generation = self.generation + 2
+            self.words[2] = generation
+
+    def uncertain(self) -> None:
+        """A collective whose time cannot be seen from here: who waits cannot be told."""
+        self.unknown = True
+        self.step_flags |= IN_ASYNC
+        self.flags |= ASYNC_SEEN
+
+    def add_tokens(self, count: float) -> None:
+        """`count` tokens (or samples) belong to the running step."""
+        self.tokens = count if math.isnan(self.tokens) else self.tokens + count
+        self.flags |= TOKENS_GIVEN
+
+    def finish(self) -> None:
+        """A step ends here, and the next begins."""
+        if self.file is None:
+            self.open()
+        now = time.monotonic()
+        known = not (self.unknown or self.compiled) and (self.met or not self.expects)
+        known = known and self.calls > 0
+        self.source = source = BLOCKING if known else NONE
+        steps = self.steps
+        self.words[2] = self.generation + 1
+        if self.phase != TRAINING:
+            self.phase = TRAINING
+            self.numbers[_PHASE_AT] = now
+        _STEP.pack_into(
+            self.bytes, _HEADER + _RECORD * (steps % _RECORDS), steps, self.step_began, now,
+            self.in_collectives if known else math.nan,
+            self.shortest if known else math.nan,
+            self.waited if self.input_seen else math.nan,
+            self.tokens, self.calls, self.step_flags | self.compiled, source, 0,
+        )  # fmt: skip
+        self.steps = steps + 1
+        _PROGRESS.pack_into(self.bytes, 80, steps + 1, now, time.time())
+        _STATE.pack_into(self.bytes, 72, TRAINING, source, self.flags)
+        self.numbers[_BEGIN] = now
+        self.generation = generation = self.generation + 2
+        self.words[2] = generation
+        self.step_began = now
+        self._clear()
+        if self.steps % _CHECK_EVERY == 0:
+            self._check()
+            self.checked()
+
+    def turn(self, phase: int) -> None:
+        """The job turns to another phase; a step in which it did is not like the others."""
+        if phase == self.phase:
+            return
+        if phase in (CHECKPOINT, EVALUATION):
+            self.pauses += 1
+        if TRAINING not in (phase, self.phase) or self.steps:
+            self.step_flags |= IN_PAUSE
+        self.phase = phase
+        if self.file is not None:
+            self._odd()
+            self._write_state(time.monotonic())
+            self._even()
+
+    def pause(self, phase: int) -> bool:
+        """Turn to `phase`, unless this is a thing that every step does. Whether it was turned."""
+        last, self.paused_in[phase] = self.paused_in.get(phase, -2), self.steps
+        if self.steps - last <= 1 and last != self.steps:
+            return False
+        self.turn(phase)
+        return True
+
+    def resume(self) -> None:
+        """Back to training, or to where it was before the first step."""
+        self.turn(TRAINING if self.steps else INIT)
+
+
+# -- what is wrapped in torch and its companions, when they are there
+
+# name → whether its first tensor has as many elements on every rank
+_COLLECTIVES = {
+    "all_reduce": True, "broadcast": True, "reduce": True, "all_gather_into_tensor": True,
+    "all_gather_single": True, "reduce_scatter_tensor": True, "reduce_scatter_single": True,
+    "_all_gather_base": True, "_reduce_scatter_base": True, "all_gather": False,
+    "all_gather_coalesced": False, "all_reduce_coalesced": False, "reduce_scatter": False,
+    "all_to_all": False, "all_to_all_single": False, "gather": False, "scatter": False,
+    "barrier": False, "monitored_barrier": False, "all_gather_object": False,
+    "gather_object": False, "scatter_object_list": False, "broadcast_object_list": False,
+    "_broadcast_coalesced": False,
+}  # fmt: skip
+# their sequence is not the same on every rank, so they have no signature
+_POINT_TO_POINT = (
+    "send", "recv", "isend", "irecv", "batch_isend_irecv", "send_object_list", "recv_object_list",
+)  # fmt: skip
+_BLOCKING_BACKENDS = ("gloo", "mpi")  # a call returns when the result is there, on the host
+_FUNCTIONAL = "torch.distributed._functional_collectives"
+# module, class or "", name, phase: a call is a pause in training
+_PAUSING = (
+    ("torch", "", "save", CHECKPOINT),
+    ("torch.distributed.checkpoint", "", "save", CHECKPOINT),
+    ("safetensors.torch", "", "save_file", CHECKPOINT),
+    ("transformers.trainer", "Trainer", "_save_checkpoint", CHECKPOINT),
+    ("transformers.trainer", "Trainer", "evaluate", EVALUATION),
+    ("transformers.trainer", "Trainer", "predict", EVALUATION),
+)
+# after these the process trains no more, until it does
+_ENDS = (
+    ("torch.distributed", "", "destroy_process_group"),
+    ("transformers.trainer_callback", "CallbackHandler", "on_train_end"),
+)
+_OTHERS = 8  # steps of another optimizer before it takes over as the one that marks steps
+
+
+class _Vectors:
+    """Wrappers in place of public functions: each calls the original once and changes nothing."""
+
+    def __init__(self, recorder: Recorder, *, local_graphs: bool) -> None:
+        self.recorder = recorder
+        self.local_graphs = local_graphs  # the user says: no collectives in compiled graphs
+        self.replaced: list[tuple[Any, str, Any, Any]] = []
+        self.seen: set[tuple[str, str, str]] = set()
+        self.handles: list[Callable[[], None]] = []
+        self.marks: list[dict[Any, tuple[bytes, bool]]] = []
+        self.anchor: Callable[[], Any] | None = None
+        self.others: dict[int, int] = {}
+        self.depth = 0  # of backward passes
+        self.reducing = 0.0  # since when
+        self.announced = True  # the model says that this pass reduces
+        self.models: set[int] = set()
+        self.adopted = False
+
+    def attach(self, torch: Any) -> None:
+        """Everything that is there now; `adopt` looks again later for what is imported then."""
+        self.distributed = torch.distributed
+        self.engine = torch.autograd.Variable._execution_engine  # noqa: SLF001 - as FSDP uses it
+        self.transient = torch.utils.hooks.unserializable_hook
+        self.compiling = getattr(torch.compiler, "is_dynamo_compiling", bool)
+        optimizer = importlib.import_module("torch.optim.optimizer")
+        loader = importlib.import_module("torch.utils.data.dataloader")
+        handle = optimizer.register_optimizer_step_post_hook(self.stepped)
+        self.handles.append(handle.remove)
+        self._replace(loader._BaseDataLoaderIter, "__next__", self._loader)  # noqa: SLF001 - all have it
+        self._replace(torch.nn.Module, "eval", self._evaluating)
+        self._replace(torch.autograd, "backward", self._backward)
+        self._replace(torch, "compile", self._compile)
+        self.recorder.flags |= LOADER_WRAPPED
+        if self.distributed.is_available():
+            self._attach_distributed(torch)
+        self.adopt()
+        self.adopted = False  # once more when the first batch is asked for
+
+    def _attach_distributed(self, torch: Any) -> None:
+        core = self.distributed.distributed_c10d
+        for name in (*_COLLECTIVES, *_POINT_TO_POINT):
+            if hasattr(self.distributed, name):
+                self._replace(self.distributed, name, self._collective, name, also=core)
+            elif hasattr(core, name):
+                self._replace(core, name, self._collective, name)
+        if hasattr(core, "_coalescing_manager"):
+            self._replace(self.distributed, "_coalescing_manager", self._out_of_sight, also=core)
+        self.recorder.flags |= COLLECTIVES_WRAPPED
+        parallel = torch.nn.parallel.DistributedDataParallel
+        self._replace(parallel, "__init__", self._parallel)
+        if self.distributed.is_initialized():
+            for thing in gc.get_objects():
+                if issubclass(type(thing), parallel):
+                    self.follow(thing)
+
+    def adopt(self) -> None:
+        """What is imported only by some jobs, and late."""
+        self.adopted = True
+        for module, kind, name, turned in _PAUSING:
+            self._adopt(module, kind, name, self._pausing, turned)
+        for module, kind, name in _ENDS:
+            self._adopt(module, kind, name, self._ending)
+        functional = sys.modules.get(_FUNCTIONAL)
+        for name in _functions(functional):
+            self._adopt(_FUNCTIONAL, "", name, self._out_of_sight)
+        self._adopt_compiler()
+
+    def _adopt(
+        self, module: str, kind: str, name: str, wrap: Callable[..., Any], *args: Any
+    ) -> None:
+        owner = sys.modules.get(module)
+        owner = getattr(owner, kind, None) if kind else owner
+        if owner is not None and hasattr(owner, name) and (module, kind, name) not in self.seen:
+            self.seen.add((module, kind, name))
+            self._replace(owner, name, wrap, *args)
+
+    def _adopt_compiler(self) -> None:
+        module = sys.modules.get("torch._dynamo.callback")
+        handler = getattr(module, "callback_handler", None)
+        if handler is None or ("dynamo", "", "") in self.seen:
+            return
+        self.seen.add(("dynamo", "", ""))
+        handler.register_start_callback(self.compile_begins)
+        handler.register_end_callback(self.compile_ends)
+        self.handles.append(lambda: handler.remove_start_callback(self.compile_begins))
+        self.handles.append(lambda: handler.remove_end_callback(self.compile_ends))
+        counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", {})
+        if counters.get("frames"):  # something was compiled before we looked
+            self._compiled()
+
+    def _replace(
+        self, owner: Any, name: str, wrap: Callable[..., Any], *args: Any, also: Any = None
+    ) -> None:
+        original = getattr(owner, name)
+        wrapped = functools.wraps(original)(wrap(original, *args))
+        for place in (owner, also):
+            if place is not None and place.__dict__.get(name) is original:
+                setattr(place, name, wrapped)
+                self.replaced.append((place, name, original, wrapped))
+
+    def detach(self) -> None:
+        """Put back what is still ours; what others wrapped around ours passes through."""
+        for owner, name, original, wrapped in reversed(self.replaced):
+            if owner.__dict__.get(name) is wrapped:
+                setattr(owner, name, original)
+        for remove in self.handles:
+            with suppress(Exception):
+                remove()
+        self.replaced, self.handles = [], []
+
+    # -- who calls
+
+    def elsewhere(self) -> bool:
+        """Whether another thread than the one that writes is here. The first to come is the one."""
+        recorder = self.recorder
+        if recorder.owner == 0 and not recorder.inside:
+            recorder.open()
+        return recorder.owner != threading.get_ident()
+
+    # -- collectives
+
+    def _collective(self, original: Any, name: str) -> Any:  # noqa: C901 - inlined: it is dear
+        recorder, compiling, ident = self.recorder, self.compiling, threading.get_ident
+        enter, leave = recorder.enter, recorder.leave
+        marks: dict[Any, tuple[bytes, bool]] = {}
+        self.marks.append(marks)
+        even, place, first = _COLLECTIVES.get(name, False), *_parameters(original)
+        handle = name != "recv"  # which returns a rank
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if compiling() or recorder.inside:  # being traced, or a part of another one
+                return original(*args, **kwargs)
+            began = None
+            try:
+                if recorder.owner == ident() or not self.elsewhere():
+                    group = kwargs.get("group") if len(args) <= place else args[place]
+                    size = (args[0] if args else kwargs[first]).numel() if even else 0
+                    mark = marks.get(size if group is None else (size, id(group)))
+                    if mark is None:
+                        mark = self.mark(marks, name, size, group)
+                    if not mark[1]:
+                        recorder.unknown = True
+                    began = enter(mark[0])
+                else:
+                    recorder.uncertain()
+            except Exception as error:
+                _fail(error)
+            if began is None:
+                return original(*args, **kwargs)
+            try:
+                result = original(*args, **kwargs)
+            except BaseException:
+                recorder.abandon()
+                raise
+            try:
+                leave(began)
+                if result is not None and handle:
+                    recorder.uncertain()
+            except Exception as error:
+                _fail(error)
+            return result
+
+        return call
+
+    def mark(
+        self, marks: dict[Any, tuple[bytes, bool]], name: str, size: int, group: Any
+    ) -> tuple[bytes, bool]:
+        """The stamp of a collective, and whether a call of it lasts as long as the wait."""
+        members = self.distributed.get_world_size(group)
+        blocking = self.distributed.get_backend(group) in _BLOCKING_BACKENDS
+        found = stamp(name, f"{size} {members}" if name in _COLLECTIVES else ""), blocking
+        if len(marks) > 4096:  # shapes that never come back
+            marks.clear()
+        marks[size if group is None else (size, id(group))] = found
+        return found
+
+    def _out_of_sight(self, original: Any) -> Any:
+        """A collective that returns before it is done, or is issued later."""
+        recorder = self.recorder
+
+        def before(*_: Any) -> None:
+            if not recorder.inside:
+                recorder.uncertain()
+
+        return self._around(original, before)
+
+    # -- gradients that DistributedDataParallel reduces in C++
+
+    def _parallel(self, original: Any) -> Any:
+        return self._around(original, lambda model, *_: model, self.follow)
+
+    def follow(self, model: Any) -> None:
+        """From when all gradients are computed until backward() returns it waits for the others.
+
+        A hook on one parameter asks the engine for a call when the graph is done; what the
+        reducer asks for comes later in the same pass, so it runs after ours.
+        """
+        if id(model) in self.models or not hasattr(model, "require_backward_grad_sync"):
+            return
+        parameter = next((p for p in model.parameters() if p.requires_grad), None)
+        if parameter is None:
+            return
+        self.models.add(id(model))
+        self.recorder.expects = True
+        engine, known = self.engine, weakref.ref(model)
+        blocking = self.distributed.get_backend(model.process_group) in _BLOCKING_BACKENDS
+
+        def gradient(_: Any) -> None:
+            try:
+                here = blocking and self.recorder.owner in (0, threading.get_ident())
+                owner = known()
+                if here and owner is not None and not _uneven(owner):
+                    self.announced = owner.require_backward_grad_sync
+                    engine.queue_callback(self.computed)
+            except Exception as error:
+                _fail(error)
+
+        handle = parameter.register_hook(self.transient(gradient))
+        self.handles.append(handle.remove)
+
+    def computed(self) -> None:
+        """All gradients of the outermost pass are there; an inner one would end too early."""
+        try:
+            if self.depth == 1 and not self.reducing and not self.recorder.inside:
+                enter = self.recorder.enter if self.announced else _clock
+                self.reducing = enter(_REDUCING)
+        except Exception as error:
+            _fail(error)
+
+    def _backward(self, original: Any) -> Any:
+        recorder = self.recorder
+
+        def before(*_: Any) -> bool:
+            if recorder.owner not in (0, threading.get_ident()):
+                return False
+            self.depth += 1
+            if recorder.phase == EVALUATION:
+                recorder.resume()
+            return True
+
+        def after(here: bool) -> None:  # noqa: FBT001 - what `before` said
+            if here:
+                self.depth -= 1
+                if self.depth == 0 and self.reducing:
+                    if self.announced:
+                        recorder.leave(self.reducing)
+                    else:  # no_sync(): nothing is reduced, if the forward pass was in it too
+                        recorder.in_collectives += time.monotonic() - self.reducing
+                    self.reducing, recorder.met = 0.0, True
+
+        return self._around(original, before, after)
+
+    # -- steps, input, phases
+
+    def stepped(self, optimizer: Any, *_: Any) -> None:
+        """An optimizer stepped. The first to do so marks the steps; others belong to them."""
+        try:
+            recorder = self.recorder
+            if _by_hand or recorder.owner not in (0, threading.get_ident()):
+                return
+            anchor = self.anchor() if self.anchor is not None else None
+            if anchor is not optimizer:
+                count = self.others[id(optimizer)] = self.others.get(id(optimizer), 0) + 1
+                if anchor is not None and count <= _OTHERS:
+                    return
+                self.anchor = weakref.ref(optimizer)
+            if self.others:
+                self.others.clear()
+            recorder.finish()
+        except Exception as error:
+            _fail(error)
+
+    def _loader(self, original: Any) -> Any:
+        recorder = self.recorder
+
+        def before(*_: Any) -> float | None:
+            if recorder.asking or recorder.owner not in (0, threading.get_ident()):
+                return None
+            if not self.adopted:
+                self.adopt()
+            return recorder.ask()
+
+        return self._around(original, before, recorder.given)
+
+    def _evaluating(self, original: Any) -> Any:
+        def before(*_: Any) -> None:
+            if self.recorder.steps and self.recorder.owner == threading.get_ident():
+                self.recorder.pause(EVALUATION)
+
+        return self._around(original, before)
+
+    def _pausing(self, original: Any, phase: int) -> Any:
+        recorder = self.recorder
+
+        def before(*_: Any) -> int | None:
+            was = recorder.phase
+            here = recorder.owner in (0, threading.get_ident()) and was != phase
+            return was if here and recorder.pause(phase) else None
+
+        return self._around(original, before, recorder.turn)
+
+    def _ending(self, original: Any) -> Any:
+        return self._around(original, lambda *_: True, lambda _: self.recorder.turn(ENDED))
+
+    def _compile(self, original: Any) -> Any:
+        return self._around(original, lambda *_: True, lambda _: self._adopt_compiler())
+
+    def compile_begins(self, *_: Any) -> None:
+        """A graph is compiled: it takes long, and what is in it is not seen any more."""
+        try:
+            self._compiled()
+            if self.recorder.owner in (0, threading.get_ident()):
+                self.recorder.turn(COMPILE)
+        except Exception as error:
+            _fail(error)
+
+    def compile_ends(self, *_: Any) -> None:
+        """Back to what it did."""
+        try:
+            if self.recorder.phase == COMPILE:
+                self.recorder.resume()
+        except Exception as error:
+            _fail(error)
+
+    def _compiled(self) -> None:
+        if not self.local_graphs:
+            self.recorder.compiled = True
+            self.recorder.flags |= COMPILED
+
+    def _around(
+        self, original: Any, before: Callable[..., Any], after: Callable[[Any], Any] | None = None
+    ) -> Any:
+        """`after` gets what `before` returned, unless that is None; neither alters the call."""
+        compiling = self.compiling
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if compiling():
+                return original(*args, **kwargs)
+            token = None
+            try:
+                token = before(*args)
+            except Exception as error:
+                _fail(error)
+            if token is None or after is None:
+                return original(*args, **kwargs)
+            try:
+                return original(*args, **kwargs)
+            finally:
+                try:
+                    after(token)
+                except Exception as error:
+                    _fail(error)
+
+        return call
+
+
+_REDUCING = stamp("ddp_gradients", "ddp")
+
+
+def _clock(_: bytes) -> float:
+    return time.monotonic()
+
+
+def _uneven(model: Any) -> bool:
+    """In DDP's join() the ranks that ran out of input shadow the others' collectives."""
+    return bool(getattr(getattr(model, "_join_config", None), "enable", False))
+
+
+def _functions(module: Any) -> list[str]:
+    """The public collectives of functional torch.distributed."""
+    if module is None:
+        return []
+    kinds = ("all_", "reduce_scatter", "broadcast", "permute_tensor", "wait_tensor")
+    return [
+        name
+        for name, value in vars(module).items()
+        if name.startswith(kinds) and inspect.isfunction(value) and value.__module__ == _FUNCTIONAL
+    ]
+
+
+def _parameters(function: Any) -> tuple[int, str]:
+    """Where the group stands among the positional arguments, and the name of the first."""
+    try:
+        names = list(inspect.signature(function).parameters)
+    except ValueError:  # written in C++
+        names = []
+    return names.index("group") if "group" in names else 99, names[0] if names else ""
+
+
+# -- PyTorch's own record of collectives, on request
+
+
+class _FlightRecorder(threading.Thread):
+    """Writes PyTorch's FlightRecorder beside the file when nothing moved for a while.
+
+    Only with NEURON_OBSERVER_HOOK_FLIGHT_RECORDER=1 (or the seconds to wait): it is a thread in
+    the job and calls into torch. Each stall is written once.
+    """
+
+    PATIENCE = 30.0  # s
+    LIMIT = 1 << 20  # bytes
+
+    def __init__(self, recorder: Recorder, patience: float) -> None:
+        super().__init__(name="neuron-observer-hook", daemon=True)
+        self.recorder, self.patience = recorder, patience
+        self.stopped = threading.Event()
+
+    @classmethod
+    def start_if_asked(cls, recorder: Recorder) -> None:
+        """Read the switch; the buffer is asked for before torch makes its process groups."""
+        try:
+            asked = float(os.environ.get("NEURON_OBSERVER_HOOK_FLIGHT_RECORDER") or 0)
+        except ValueError:
+            asked = 1.0
+        if asked > 0:
+            os.environ.setdefault("TORCH_FR_BUFFER_SIZE", "2000")
+            recorder.helper = cls(recorder, cls.PATIENCE if asked == 1 else asked)
+            recorder.helper.start()
+
+    def run(self) -> None:
+        """Look four times in the time to wait. Whatever goes wrong ends this thread, no more."""
+        last, since, told = (-1, -1), time.monotonic(), False
+        with suppress(Exception):
+            while not self.stopped.wait(self.patience / 4):
+                moved = (self.recorder.entered, self.recorder.steps)
+                if moved != last:
+                    last, since, told = moved, time.monotonic(), False
+                elif not told and self._stuck(since):
+                    told = True
+                    self._write(_trace(self.LIMIT))
+
+    def _stuck(self, since: float) -> bool:
+        training = self.recorder.phase == TRAINING or self.recorder.inside
+        return training and time.monotonic() - since >= self.patience
+
+    def _write(self, data: bytes) -> None:
+        file = self.recorder.file
+        if file is None or not data:
+            return
+        folder = os.open(file.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            made, name = file.name[:-3] + ".part", file.dump
+            with suppress(FileNotFoundError):
+                os.unlink(made, dir_fd=folder)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            fd = os.open(made, flags, 0o644, dir_fd=folder)
+            with open(fd, "wb") as target:
+                os.fchmod(fd, 0o644)
+                target.write(data)
+            os.rename(made, name, src_dir_fd=folder, dst_dir_fd=folder)
+        finally:
+            os.close(folder)
+
+
+def _trace(limit: int) -> bytes:
+    """The dump as torch writes it (JSON), without its oldest entries if it is too long."""
+    core = importlib.import_module("torch._C._distributed_c10d")
+    data = core._dump_fr_trace_json()  # noqa: SLF001 - with no argument: torch 2.13 aborts with one
+    data = data.encode() if isinstance(data, str) else data
+    kept = 256
+    while len(data) > limit and kept:
+        document = json.loads(data)
+        document["entries"] = document["entries"][-kept:]
+        data, kept = json.dumps(document).encode(), kept // 2
+    return data if len(data) <= limit else b""
+
+
+# -- the one recorder of this process, and how it ends
+
+_PHASES = {"training": TRAINING, "checkpoint": CHECKPOINT, "evaluation": EVALUATION}
+_recorder: Recorder | None = None
+_vectors: _Vectors | None = None
+_failed = False
+_registered = False
+_by_hand = False  # step() marks the steps: an optimizer no longer does
+
+
+def _active() -> Recorder | None:
+    """The recorder; made when first asked for. None once something went wrong."""
+    if _recorder is None and not _failed:
+        _begin("", "", "", local_graphs=False)
+    return _recorder
+
+
+def _fail(error: BaseException) -> None:
+    """Unhook for good and say so once. What a signal handler of the job raised is the job's."""
+    global _failed
+    if _from_signal_handler(error):
+        raise error
+    was, _failed = _failed, True
+    _unhook(ended=True)  # a file that stands still would look like a rank that hangs
+    if not was:
+        with suppress(Exception):
+            _log.warning("neuron-observer hook is off: %s: %s", type(error).__name__, error)
+
+
+def _from_signal_handler(error: BaseException) -> bool:
+    import signal
+
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    codes = {getattr(handler, "__code__", None) for handler in handlers} - {None}
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code in codes:
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def _unhook(*, ended: bool) -> None:
+    global _recorder, _vectors
+    recorder, _recorder = _recorder, None
+    vectors, _vectors = _vectors, None
+    if vectors is not None:
+        with suppress(Exception):
+            vectors.detach()
+    if recorder is not None:
+        with suppress(Exception):
+            recorder.close(ended=ended)
+
+
+def _at_exit() -> None:
+    """A process that ends well takes its file with it; one that died leaves it as it was."""
+    recorder = _recorder
+    if recorder is not None and recorder.pid == os.getpid():
+        _unhook(ended=getattr(sys, "last_value", None) is None)
+
+
+def _in_child() -> None:
+    if _recorder is not None:
+        try:
+            _recorder.forget()
+        except Exception as error:
+            _fail(error)
+
+
+def install(
+    *, role: str = "", replica: str = "", folder: str = "", local_graphs: bool = False
+) -> bool:
+    """Begin to record this process; False if it cannot be, which is logged.
+
+    Imports torch if it is installed: what it wraps has to be there.
+
+    Args:
+        role: what sets this rank's work apart from others', e.g. its pipeline stage.
+        replica: which copy of the model it belongs to, e.g. its data-parallel index.
+        folder: where the heartbeat files are; by default `$NEURON_OBSERVER_HOOK_DIR`, else
+            /run/neuron-observer-ranks.
+        local_graphs: graphs of torch.compile hold no collectives, so what is outside them is all.
+    """
+    if _recorder is None and not _failed:
+        with suppress(ImportError):
+            importlib.import_module("torch")
+        _begin(role, replica, folder, local_graphs=local_graphs)
+    return _recorder is not None
+
+
+def _begin(role: str, replica: str, folder: str, *, local_graphs: bool) -> None:
+    global _recorder, _vectors, _registered
+    try:
+        role = role or os.environ.get("NEURON_OBSERVER_HOOK_ROLE", "")
+        replica = replica or os.environ.get("NEURON_OBSERVER_HOOK_REPLICA", "")
+        local_graphs = local_graphs or os.environ.get("NEURON_OBSERVER_HOOK_GRAPHS") == "local"
+        if sys.byteorder != "little":
+            raise OSError("the heartbeat file is little-endian, this machine is not")
+        _recorder = recorder = Recorder(role=role, replica=replica, folder=folder)
+        if not _registered:
+            atexit.register(_at_exit)
+            os.register_at_fork(after_in_child=_in_child)
+            _registered = True
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            _vectors = vectors = _Vectors(recorder, local_graphs=local_graphs)
+            vectors.attach(torch)
+            recorder.checked = vectors.adopt
+        _FlightRecorder.start_if_asked(recorder)
+    except Exception as error:
+        _fail(error)
+
+
+def autoload() -> None:
+    """What PyTorch calls at `import torch` (entry point `torch.backends`): off unless asked for."""
+    if os.environ.get("NEURON_OBSERVER_HOOK", "").lower() in ("1", "on", "true", "yes"):
+        install()
+
+
+def uninstall() -> None:
+    """Put everything back and remove the file: the process trains no more, or unwatched."""
+    _unhook(ended=True)
+
+
+@contextmanager
+def step(*, tokens: float | None = None) -> Iterator[None]:
+    """One training step, marked by hand: it counts from the end of the one before.
+
+    Optimizers mark no steps once this was used.
+    """
+    global _by_hand
+    recorder = _active()
+    if recorder is None:
+        yield
+        return
+    _by_hand = True
+    try:
+        recorder.open()
+    except Exception as error:
+        _fail(error)
+    yield
+    try:
+        if _recorder is not None:
+            if tokens is not None:
+                recorder.add_tokens(tokens)
+            recorder.finish()
+    except Exception as error:
+        _fail(error)
+
+
+@contextmanager
+def collective(name: str, *, signature: str = "") -> Iterator[None]:
+    """A wait for other ranks that does not go through torch.distributed and returns when done.
+
+    `signature` is the same on every rank that takes part; where it differs the program does.
+    """
+    recorder = _active()
+    if recorder is None:
+        yield
+        return
+    began = 0.0
+    try:
+        began = recorder.enter(stamp(name, signature))
+    except Exception as error:
+        _fail(error)
+    yield
+    try:
+        if _recorder is not None:
+            recorder.leave(began)
+    except Exception as error:
+        _fail(error)
+
+
+@contextmanager
+def phase(name: str) -> Iterator[None]:
+    """A stretch that is no training: `checkpoint` or `evaluation`. Nobody is alarmed by it."""
+    recorder = _active()
+    try:
+        if recorder is not None:
+            recorder.turn(_PHASES[name])
+    except Exception as error:
+        _fail(error)
+    yield
+    try:
+        if _recorder is not None:
+            _recorder.resume()
+    except Exception as error:
+        _fail(error)
+
+
+def data(batches: Iterable[Any]) -> Iterator[Any]:
+    """The same batches; the time until each is there counts as waiting for input."""
+    iterator = iter(batches)
+    while True:
+        recorder = _active()
+        began = recorder.ask() if recorder else 0.0
+        try:
+            batch = next(iterator)
+        except StopIteration:
+            return
+        finally:
+            if recorder is not None and recorder is _recorder:
+                recorder.given(began)
+        yield batch
+
+
+def callback() -> Any:
+    """A TrainerCallback for Transformers' Trainer and TRL's: steps, evaluations, checkpoints.
+
+    Raises:
+        ImportError: Transformers is not installed.
+    """
+    from transformers import TrainerCallback  # type: ignore[import-not-found,unused-ignore]
+
+    methods = {name: _event(act) for name, act in _EVENTS.items()}
+    return type("HeartbeatCallback", (TrainerCallback,), methods)()
+
+
+def _event(act: Callable[[Recorder, Any], None]) -> Callable[..., None]:
+    def event(*given: Any, **_: Any) -> None:  # self, arguments, state, control
+        try:
+            recorder = _active()
+            if recorder is not None:
+                act(recorder, given[3])
+        except Exception as error:
+            _fail(error)
+
+    return event
+
+
+def _train_begins(recorder: Recorder, _: Any) -> None:
+    global _by_hand
+    _by_hand = True
+    recorder.open()
+
+
+def _step_ends(recorder: Recorder, control: Any) -> None:
+    recorder.finish()
+    _pause_due(recorder, control)
+
+
+def _pause_due(recorder: Recorder, control: Any) -> None:
+    if control.should_evaluate:
+        recorder.turn(EVALUATION)
+    elif control.should_save:
+        recorder.turn(CHECKPOINT)
+
+
+def _evaluated(recorder: Recorder, control: Any) -> None:
+    recorder.turn(CHECKPOINT) if control.should_save else recorder.resume()
+
+
+_EVENTS: dict[str, Callable[[Recorder, Any], None]] = {
+    "on_train_begin": _train_begins,
+    "on_step_end": _step_ends,
+    "on_epoch_end": _pause_due,
+    "on_prediction_step": lambda recorder, _: recorder.turn(EVALUATION),
+    "on_evaluate": _evaluated,
+    "on_predict": lambda recorder, _: recorder.resume(),
+    "on_save": lambda recorder, _: recorder.resume(),
+    "on_train_end": lambda recorder, _: recorder.turn(ENDED),
+}
+
+
+# -- for the command line
+
+
+def check(folder: str = "") -> str:
+    """Make a heartbeat file in the folder and remove it again; its path.
+
+    Raises:
+        OSError: a job could not either.
+    """
+    file = _File(folder or os.environ.get("NEURON_OBSERVER_HOOK_DIR") or FOLDER)
+    file.close(remove=True)
+    return file.path
+
+
+def write_copy(folder: str) -> str:
+    """Copy this file into `folder` as neuron_observer_hook.py; its path."""
+    with open(__file__, encoding="utf-8") as source:
+        text = source.read()
+    path = os.path.join(folder, "neuron_observer_hook.py")
+    with open(path, "w", encoding="utf-8") as target:
+        target.write(text)
+    return path

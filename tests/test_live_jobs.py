@@ -76,7 +76,7 @@ def test_a_job_is_no_part_of_the_node_s_health() -> None:
     bench.run(60)
     assert {one.id for one in bench.standing} == {"straggler", "job-slow"}
     after = bench.frame.health
-    assert (after.verdict, after.reason, after.devices) == tuple(health)[:2] + (health.devices,)
+    assert (after.verdict, after.reason, after.devices) == (*health[:2], health.devices)
 
 
 def test_a_device_whose_memory_errors_rise_is_blamed() -> None:
@@ -128,7 +128,7 @@ class Fabric(Training):
     """A job whose transfers take longer from a step on."""
 
     @property
-    def transfer(self) -> float:  # type: ignore[override]
+    def transfer(self) -> float:
         """Seconds."""
         return 0.1 if self.steps < LEARNED else 0.4
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from neuron_observer.cli.hosts import make_judge, open_reader
+from neuron_observer.cli.jobs import pace_of
 from neuron_observer.cli.options import host_options
 from neuron_observer.contract import instant
 from neuron_observer.errors import InputError
@@ -117,11 +118,15 @@ def lines(of: JobReport) -> Iterator[str]:
     yield f"state           {until}"
     yield f"started         {instant(of.job.started) or DASH}"
     yield f"watched         {seconds_text(of.watched)} from {instant(of.watched_from)}"
-    yield f"devices         neuron{ranges(of.job.devices)}, {len(of.job.ranks)} processes"
+    devices = f"neuron{ranges(of.job.devices)}" if of.job.devices else "none"
+    yield f"devices         {devices}, {len(of.job.ranks)} processes"
     yield f"core-hours      {_hours(of.core_hours)}, idle {_hours(of.idle_core_hours)}"
     yield f"HBM peak        {_bytes(of.hbm_peak)}"
     yield f"host memory     {_bytes(of.rss_peak)} at its peak"
     yield f"EFA resent      {DASH if of.retransmits is None else of.retransmits} packets"
+    if of.job.pace:
+        yield f"pace            {'; '.join(pace_of(of.job.pace))}"
+        yield f"slowest rank    {of.slowest}"
     for one in of.sightings:
         when = f"{instant(one.first)} to {instant(one.last)}"
         sure = f"{one.finding.severity.value}, {one.finding.confidence.value}"

@@ -229,4 +229,6 @@ def _pace(world: World, at: int, seen: Seen) -> RankPace | None:
         straggler=TIERS.get(int(mark[0])) if mark else None,
         kind=mark[1] if mark else "",
         ratio=round(mark[2], 4) if mark else None,
+        role=head.role,
+        replica=head.replica,
     )

@@ -55,7 +55,7 @@ def command(  # noqa: PLR0913 - one an option
     device: int | None,
     width: int | None,
     only_ascii: bool,
-    theme: str | None,  # noqa: ARG001 - the screen asks for it
+    theme: str | None,
 ) -> int:
     """Watch the devices, the cores of one of them, its memory and power, and the host.
 

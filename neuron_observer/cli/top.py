@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +20,7 @@ from neuron_observer.tui.signs import ASCII, signs_for
 from neuron_observer.tui.themes import THEMES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from neuron_observer.client.nodes import ConnectedNode
     from neuron_observer.tui.app import ScreenApp
@@ -55,7 +57,7 @@ def command(  # noqa: PLR0913 - one an option
     device: int | None,
     width: int | None,
     only_ascii: bool,
-    theme: str | None,  # noqa: ARG001 - the screen asks for it
+    theme: str | None,
 ) -> int:
     """Watch the devices, the cores of one of them, its memory and power, and the host.
 
@@ -90,13 +92,16 @@ def one_host(host: Host, form: Form, pace: Pace | None, plain: str | None) -> in
     from neuron_observer.cli import top_plain  # noqa: PLC0415 - where asked
 
     if plain is None:
+        gc.disable()  # until the first frame stands: nothing of what is loaded for it is garbage
         with top_feeds.moving(host) as shown:
             from neuron_observer.tui.app import TopApp  # noqa: PLC0415 - costs textual
             from neuron_observer.tui.settings import settings_of  # noqa: PLC0415 - of the screen
 
             settings = settings_of(os.environ, form.theme)
             feed, clock, begin = shown
-            return run(TopApp(feed, clock, form.signs, form.device, begin, settings))
+            return run(
+                TopApp(feed, clock, form.signs, form.device, partial(_settle, begin), settings)
+            )
     with top_feeds.once(host) if pace is None else top_feeds.going(host) as shown:
         top_plain.wait_for(lambda: shown.feed.latest() is not None, "no frame")
         if pace is None:
@@ -131,6 +136,15 @@ def side_by_side(
         for node in nodes:
             node.close()
     return 0 if any(node.glance().health for node in nodes) else ExitCode.UNKNOWN
+
+
+def _settle(begin: Callable[[], None]) -> None:
+    """The first frame stands. What is here now stays, so nobody looks through it again and again:
+    that takes longer than a key may.
+    """
+    gc.freeze()
+    gc.enable()
+    begin()
 
 
 def _is_told(node: ConnectedNode) -> bool:

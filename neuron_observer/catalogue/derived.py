@@ -49,9 +49,7 @@ DERIVED_METRICS: tuple[MetricSpec, ...] = (
         "core.inferences",
         "Exec/s",
     ),
-    _row(
-        "core.flop_rate", "core", "operations/s", "Operations a second", "core.flops", "FLOP/s"
-    ),
+    _row("core.flop_rate", "core", "operations/s", "Operations a second", "core.flops", "FLOP/s"),
     _row(
         "core.flops_per_busy_second",
         "core",

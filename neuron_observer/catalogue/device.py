@@ -187,10 +187,18 @@ DEVICE_METRICS: tuple[MetricSpec, ...] = (
         "epoch", Kind.STATE, "s since 1970", "Minute of the power figures, seconds since 1970"
     ),
     _power_part(
-        "minimum", Kind.GAUGE, "percent", "Least power in the last minute, share of the maximum", "Min"
+        "minimum",
+        Kind.GAUGE,
+        "percent",
+        "Least power in the last minute, share of the maximum",
+        "Min",
     ),
     _power_part(
-        "maximum", Kind.GAUGE, "percent", "Most power in the last minute, share of the maximum", "Max"
+        "maximum",
+        Kind.GAUGE,
+        "percent",
+        "Most power in the last minute, share of the maximum",
+        "Max",
     ),
     _power_part(
         "mean",

@@ -111,6 +111,22 @@ DEVICE_COUNTERS = (
 )
 
 
+# what screens call a row where its name would be too long
+_HEADINGS = {
+    "tx_bytes": "Sent",
+    "rx_bytes": "Received",
+    "retransmitted_packets": "Sent again",
+    "retransmit_timeouts": "Timeouts",
+    "unresponsive_remotes": "Silent",
+    "impaired_connections": "Impaired",
+    "rx_drops": "Drops",
+    "rdma_read_bytes": "RDMA read",
+    "rdma_write_bytes": "RDMA write",
+    "rdma_read_errors": "Read errors",
+    "rdma_write_errors": "Write errors",
+}
+
+
 def _port_counter(file: str, name: str, unit: str, text: str, detail: Detail) -> MetricSpec:
     path, fact = f"hw_counters/{file}", _SRD if file in _SRD_ONLY else _COUNTERS
     return MetricSpec(
@@ -126,6 +142,7 @@ def _port_counter(file: str, name: str, unit: str, text: str, detail: Detail) ->
         lane="normal",
         family=f"efa_port_{name}_total",
         detail=detail,
+        column=_HEADINGS.get(name),
     )
 
 
@@ -222,6 +239,7 @@ PORT_METRICS: tuple[MetricSpec, ...] = (
         family="efa_port_rate_bytes_per_second",
         scale=125e6,
         detail="device",
+        column="Gb/s",
     ),
     *(_port_counter(*row) for row in PORT_COUNTERS),
 )

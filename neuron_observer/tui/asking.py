@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuron_observer.text import printable
-from neuron_observer.tui.export import write
 from neuron_observer.tui.finding_sheet import evidence
 from neuron_observer.tui.job_sheet import about
 from neuron_observer.tui.keys import help_lines
@@ -119,7 +118,8 @@ def ask_columns(board: Board) -> None:
 
 def ask_file(board: Board) -> None:
     """Let somebody name a file, and write the table or the screen to it."""
-    from neuron_observer.tui.overlay import Question  # noqa: PLC0415 - not at the start
+    from neuron_observer.tui.export import write  # noqa: PLC0415 - not at the start
+    from neuron_observer.tui.overlay import Question  # noqa: PLC0415 - the same
 
     view = board.view
     if view is None:

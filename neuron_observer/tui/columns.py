@@ -25,12 +25,14 @@ _WORDS = {
     "device.firmware.answering": ("no", "yes"),
     "device.state": ("in reset", "ready", "invalid"),
 }
+_CAPITALS = {one.lower(): one for one in ("TX", "RX", "RDMA", "DMA", "PCI", "GUID", "NUMA")}
 _STEPS = ("", " k", " M", " G", " T", " P")
 
 
 def heading(spec: MetricSpec) -> str:
     """What stands above the metric's figures."""
-    return spec.column or spec.id.rpartition(".")[2].replace("_", " ").capitalize()
+    words = [_CAPITALS.get(word, word) for word in spec.id.rpartition(".")[2].split("_")]
+    return spec.column or " ".join([words[0][0].upper() + words[0][1:], *words[1:]])
 
 
 def of_metric(name: str) -> Column:
@@ -64,26 +66,32 @@ def of_scope(scope: str, without: Collection[str] = ()) -> list[Column]:
 
 
 def _writer(spec: MetricSpec, *, flows: bool) -> Callable[[Cell, View], str]:
-    ending = "/s" if flows else ""
+    number = _number(spec, flows=flows)
 
     def text(cell: Cell, view: View) -> str:
         if isinstance(cell, Missing):
             return view.signs.dash
         if isinstance(cell, str):
             return cell.removeprefix("POWER_STATUS_") or "none"
-        if spec.id in _WORDS and cell in range(len(_WORDS[spec.id])):
-            return _WORDS[spec.id][int(cell)]
         if spec.unit in _SHARES:
             return percent(cell * spec.scale, view)
-        if spec.unit == "bytes":
-            return bytes_text(cell) + ending
-        if spec.unit in ("seconds", "microseconds"):
-            return seconds_text(cell * spec.scale)
-        if spec.kind is Kind.GAUGE or flows:
-            return thousands(cell) + ending
-        return f"{cell:,}"
+        return number(cell) + ("/s" if flows else "")
 
     return text
+
+
+def _number(spec: MetricSpec, *, flows: bool) -> Callable[[float], str]:
+    """How a number of the metric is written, shares apart."""
+    if spec.id in _WORDS:
+        words = _WORDS[spec.id]
+        return lambda number: words[int(number)] if number in range(len(words)) else str(number)
+    if spec.unit == "bytes":
+        return bytes_text
+    if spec.unit in ("seconds", "microseconds"):
+        return lambda number: seconds_text(number * spec.scale)
+    if spec.kind is Kind.GAUGE or flows:
+        return thousands
+    return lambda number: f"{number:,}"
 
 
 def thousands(number: float) -> str:

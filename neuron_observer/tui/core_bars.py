@@ -37,7 +37,7 @@ def core_bars(view: View, width: int, height: int) -> list[Line]:
     lines = [
         line(
             Span(head + more_text, "heading"),
-            Span(f"  util, last {course} s, HBM GiB" if course > 0 else "", "dim"),
+            Span(_legend(course, width - len(head + more_text)), "dim"),
         )
     ]
     if not device.cores:
@@ -45,6 +45,14 @@ def core_bars(view: View, width: int, height: int) -> list[Line]:
     for core in shown:
         lines += _core(view, core, bars, course, rows)
     return lines
+
+
+def _legend(course: int, room: int) -> str:
+    """What stands in a line, in as many words as there is room for."""
+    if course <= 0:
+        return ""
+    said = (f"  util, last {course} s, HBM GiB", f"  util, last {course} s", f"  last {course} s")
+    return next((text for text in said if len(text) < room), "")
 
 
 def _core(view: View, core: Core, bars: int, course: int, rows: int) -> list[Line]:
@@ -73,8 +81,12 @@ def _core(view: View, core: Core, bars: int, course: int, rows: int) -> list[Lin
 
 def columns(view: View, place: Place, width: int) -> list[float | None]:
     """Utilization a second, the newest at the right end; None where nothing was read."""
-    values = view.history(_UTILIZATION, place, float(width))
-    return by_second(values, view.instant, width)
+
+    def found() -> list[float | None]:
+        values = view.history(_UTILIZATION, place, float(width))
+        return by_second(values, view.instant, width)
+
+    return view.cells.once((place, width), found)
 
 
 def by_second(values: Sequence[Value], end: float, width: int) -> list[float | None]:

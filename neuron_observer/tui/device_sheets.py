@@ -107,19 +107,18 @@ def _memory_columns() -> tuple[Column, ...]:
 
 def _held(category: str, view: View, row: Row) -> Cell:
     device = device_at(view, row)
-    return _gone(view) if device is None else total(view, device, category)
+    return _GONE if device is None else total(view, device, category)
 
 
-def _bytes(cell: Cell, view: View) -> str:
+def _bytes(cell: Cell, _: View) -> str:
     return str(cell) if isinstance(cell, (str, Missing)) else bytes_text(cell)
 
 
-def _as_is(cell: Cell, view: View) -> str:
+def _as_is(cell: Cell, _: View) -> str:
     return str(cell)
 
 
-def _gone(view: View) -> Missing:
-    return Missing(Why.FAILED, f"the device is {NOT_HERE}")
+_GONE = Missing(Why.FAILED, f"the device is {NOT_HERE}")
 
 
 def _verdict(view: View, row: Row) -> Cell:
@@ -141,14 +140,14 @@ def _verdict_tone(cell: Cell) -> Tone:
 def _pci(view: View, row: Row) -> Cell:
     device = device_at(view, row)
     if device is None:
-        return _gone(view)
+        return _GONE
     return device.pci or Missing(Why.UNSUPPORTED, "no PCI address told")
 
 
 def _numa(view: View, row: Row) -> Cell:
     device = device_at(view, row)
     if device is None:
-        return _gone(view)
+        return _GONE
     return Missing(Why.UNSUPPORTED, "no NUMA node told") if device.numa is None else device.numa
 
 

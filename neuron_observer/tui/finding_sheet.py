@@ -81,7 +81,7 @@ def _said(one: Finding, width: int) -> Iterator[Line]:
     )
     yield from wrapped(one.message, width, "plain")
     if one.impact:
-        yield from wrapped(f"hits {one.impact}", width, "warn")
+        yield from wrapped(f"hits {one.impact}", width, TONES[one.severity])
     sure = f"{one.state.value}, {one.confidence.value}" + (
         ", in shadow: not counted" if one.shadow else ""
     )

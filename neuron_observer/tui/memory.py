@@ -63,6 +63,10 @@ def _rest(held: list[float | Missing]) -> str:
 
 def total(view: View, device: Device, category: str) -> float | Missing:
     """Bytes of one category on all cores; missing if it is on one, or where no core is."""
+    return view.cells.once((device.index, category), lambda: _total(view, device, category))
+
+
+def _total(view: View, device: Device, category: str) -> float | Missing:
     if not device.cores:
         return NO_CORE
     held = 0.0

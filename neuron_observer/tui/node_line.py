@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from neuron_observer.model import NODE, Missing, Verdict, Why
 from neuron_observer.text import printable, seconds_text
-from neuron_observer.tui.lines import Line, Span, apart, joined, line
+from neuron_observer.tui.lines import Line, Span, apart, joined, length, line
 from neuron_observer.tui.view import GONE_AFTER
 
 if TYPE_CHECKING:
@@ -29,12 +29,13 @@ def node_line(view: View, width: int, height: int) -> list[Line]:  # noqa: ARG00
     """One line; the age of the frame stands at the right end."""
     between = Span(f" {view.signs.dot} ", "dim")
     snapshot = view.snapshot
-    pieces = (
-        line(Span(printable(snapshot.instance_type or "instance type unknown"), "heading")),
-        line(printable(driver_text(view))),
-        line(*count(view)),
-        line(_verdict(view)),
-    )
+    name = line(Span(printable(snapshot.instance_type or "instance type unknown"), "heading"))
+    driver, said = driver_text(view), line(_verdict(view))
+    pieces = (name, line(printable(driver)), count(view), said)
+    if length(joined(pieces, between)) + length(age(view)) > width:
+        number = count(view)[0]._replace(text=count(view)[0].text.replace(" of ", "/"))
+        short = number._replace(text=number.text.partition(" ")[0])
+        pieces = (name, line(printable(driver.removesuffix(" live"))), line(short), said)
     return [apart(joined(pieces, between), age(view), width)]
 
 
@@ -76,7 +77,7 @@ def verdict(health: Health) -> Span:
     reason = f": {printable(health.reason)}" if health.reason else ""
     decided, required = health.coverage.decided, health.coverage.required
     covered = f" ({decided} of {required} signals)" if decided < required else ""
-    return Span(health.verdict.value + covered + reason, TONES[health.verdict])
+    return Span(health.verdict.value + reason + covered, TONES[health.verdict])
 
 
 def age(view: View) -> Line:

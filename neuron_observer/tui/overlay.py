@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.text import Text
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Input, SelectionList, Static
-from textual.widgets.selection_list import Selection
+from textual.widgets import Input, OptionList, Static
 
 from neuron_observer.tui.canvas import styles_of
 
@@ -86,7 +85,8 @@ class Choice(ModalScreen["list[str] | None"]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape,q", "leave", "leave"),
-        ("ctrl+s,c", "done", "done"),
+        ("c", "done", "done"),
+        ("space", "turn", "in or out"),
     ]
 
     def __init__(
@@ -99,17 +99,32 @@ class Choice(ModalScreen["list[str] | None"]):
         self._theme = theme
 
     def compose(self) -> ComposeResult:
-        """The list; Enter or Space changes a line of it."""
-        marks = [Selection(Text(text), id_, id_ in self._chosen) for text, id_ in self._names]
-        yield dressed(
-            Static("Space: in or out   c: done   Esc: as it was", markup=False), self._theme
-        )
-        yield dressed(SelectionList[str](*marks), self._theme)
+        """What to press, and the list."""
+        text = "Space: in or out   c: done   Esc: as it was"
+        yield dressed(Static(text, markup=False), self._theme)
+        yield dressed(OptionList(*map(self._line, range(len(self._names)))), self._theme)
+
+    def _line(self, place: int) -> Text:
+        text, id_ = self._names[place]
+        return Text(f"[{'x' if id_ in self._chosen else ' '}] {text}")
+
+    def action_turn(self) -> None:
+        """The line under the cursor."""
+        place = self.query_one(OptionList).highlighted
+        if place is not None:
+            self._turn(place)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Enter, or a click."""
+        self._turn(event.option_index)
+
+    def _turn(self, place: int) -> None:
+        self._chosen ^= {self._names[place][1]}
+        self.query_one(OptionList).replace_option_prompt_at_index(place, self._line(place))
 
     def action_done(self) -> None:
         """Those are the ones."""
-        ticked = set(self.query_one(SelectionList).selected)
-        self.dismiss([id_ for _, id_ in self._names if id_ in ticked])
+        self.dismiss([id_ for _, id_ in self._names if id_ in self._chosen])
 
     def action_leave(self) -> None:
         """No answer."""

@@ -37,7 +37,7 @@ def overview(view: View, width: int, height: int) -> list[Region]:
     most = 1 if height < 24 else 2 if height < 34 else 5
     reasons = min(len(by_reason(view)), most)
     found = min(len(shown(view)), most)
-    jobs = min(lines_needed(view), 1 + most * 2 if height >= 34 else 1 + most)
+    jobs = min(lines_needed(view), 2 if height < 24 else 3 if height < 34 else max(height - 38, 5))
     room = max(height - found - jobs - _HOST - reasons, 0)
     grid = _grid_height(view, width, room)
     return stack(view, width, Heights(grid, max(room - grid - 1, 0), reasons, found, jobs))

@@ -79,7 +79,7 @@ def _status(view: View, sheet: Sheet, part: _Part, row: Sequence[Row]) -> Line:
     if view.way.filter:
         pieces.append(f"{part.rows} of {part.all_rows} match {view.way.filter}")
     if part.columns_left:
-        pieces.append(f"{part.columns_left} columns more")
+        pieces.append(f"{part.columns_left} more column{'s' * (part.columns_left > 1)}")
     said = [line(Span(printable(piece), "heading")) for piece in pieces]
     reasons = [
         line(f"{view.signs.dash} {', '.join(heads)}: ", Span(reason, "dim"))

@@ -11,7 +11,7 @@ from neuron_observer.readings import ABSENT, find
 from neuron_observer.text import bytes_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from neuron_observer.feed import Feed
     from neuron_observer.model import Batch, Cell, Device, Frame, Snapshot
@@ -93,7 +93,7 @@ class Cells:
         self.frame = frame
         self.rates: dict[tuple[str, Place], float | Missing] = {}
         self.reasons: dict[int | None, dict[str, list[str]]] = {}  # by selected device
-        self._worked_out: dict[str, Any] = {}
+        self._worked_out: dict[Hashable, Any] = {}
         self._batches: dict[int | None, list[Batch]] = {}
         for batch in frame.snapshot.batches:
             self._batches.setdefault(batch.device, []).append(batch)
@@ -111,7 +111,7 @@ class Cells:
         cell = self.at(metric, place)
         return Missing(Why.FAILED, f"no number: {cell}") if isinstance(cell, str) else cell
 
-    def once(self, name: str, work: Callable[[], T]) -> T:
+    def once(self, name: Hashable, work: Callable[[], T]) -> T:
         """What is worked out of a frame only once; `name` tells it from other work."""
         if name not in self._worked_out:
             self._worked_out[name] = work()

@@ -100,7 +100,7 @@ def test_findings_that_do_not_fit_are_counted() -> None:
     assert second.startswith("critical neuron11 core 2 sram, replace instance")
     assert second.endswith("2 more")
     assert len(second) <= 80
-    assert {region.panel for region in arrange(faulty(), 80, 24)} >= {"cores", "keys", "host"}
+    assert {region.panel for region in arrange(faulty(), 80, 24)} >= {"cores", "tabs", "host"}
     assert any("/96" in text for text in screen(faulty(), 80, 24))  # tiles keep their memory
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,60 +11,20 @@ from neuron_observer.observer import HostReader, Options
 from neuron_observer.oneshot import StillFeed
 from neuron_observer.sim.play import simulate
 from neuron_observer.sim.scenario import load
-from neuron_observer.tui.app import TopApp
 from neuron_observer.tui.canvas import Canvas
 from neuron_observer.tui.layout import screen
 from neuron_observer.tui.overlay import Overlay
-from neuron_observer.tui.signs import UNICODE
 from tests.tui.hosts import NOT_JUDGED, FeedAtHand, moving, still
+from tests.tui.pilot import painted, play, selected, settled
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from textual.pilot import Pilot
 
-    from neuron_observer.feed import Feed
-
-    Steps = Callable[[TopApp, Pilot[None]], Awaitable[None]]
+    from neuron_observer.tui.app import TopApp
 
 BUSY = "trn2.48xlarge-2.30.2-busy"
-
-
-def play(feed: Feed, steps: Steps, size: tuple[int, int] = (80, 24)) -> TopApp:
-    """Run the application without a terminal, and do something with it."""
-    frame = feed.latest()
-    clock = ManualClock(monotonic=frame.snapshot.monotonic if frame else 1000.0)
-    app = TopApp(feed, clock, UNICODE)
-
-    async def run() -> None:
-        async with app.run_test(size=size) as pilot:
-            await pilot.pause()
-            await steps(app, pilot)
-
-    asyncio.run(run())
-    return app
-
-
-def painted(app: TopApp) -> list[str]:
-    """What stands on the terminal."""
-    strips = app.screen._compositor.render_strips()
-    return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
-
-
-def selected(app: TopApp) -> int | None:
-    """The index of the selected device."""
-    view = app.view
-    return view.selected if view else None
-
-
-async def settled(app: TopApp, pilot: Pilot[None]) -> tuple[int, int]:
-    """The size in which the screen is what is printed; Textual gathers resizes."""
-    for _ in range(20):
-        size = (app.size.width, app.size.height)
-        if app.view is not None and painted(app) == screen(app.view, *size):
-            return size
-        await pilot.pause()
-    return 0, 0
 
 
 def has_overlay(app: TopApp) -> bool:
@@ -162,7 +121,7 @@ def test_help_comes_and_goes() -> None:
             await pilot.press("question_mark")
             await pilot.pause()
             assert has_overlay(app)
-            assert "select a device (or click it)" in "\n".join(painted(app))
+            assert "overview: everything at a glance" in "\n".join(painted(app))
             await pilot.press(leave)
             await pilot.pause()
             assert not has_overlay(app)
@@ -193,10 +152,10 @@ def test_an_overlay_scrolls() -> None:
         await pilot.press("question_mark")
         await pilot.pause()
         assert "Nothing is ever written" not in "\n".join(painted(app))
-        await pilot.press(*["down", "j"] * 3)
+        await pilot.press("down", "j", "pagedown", "end")
         await pilot.pause()
         assert "Nothing is ever written" in "\n".join(painted(app))
-        await pilot.press(*["up", "k"] * 3)
+        await pilot.press("k", "up", "pageup", "home")
         await pilot.pause()
         assert "neuron-observer top" in "\n".join(painted(app))
 
@@ -280,13 +239,12 @@ def test_only_what_changed_is_painted() -> None:
         app.look()
         await pilot.pause()
         assert painted_lines == []
-        clock = app._clock
-        assert isinstance(clock, ManualClock)
         clock.advance(2.0)
         app.look()
         assert painted_lines == [0]
 
-    play(feed, steps)
+    clock = ManualClock(monotonic=feed.frame.snapshot.monotonic)
+    play(feed, steps, clock=clock)
 
 
 def _counting(canvas: Canvas, found: list[int]) -> Callable[..., Canvas]:

@@ -15,6 +15,7 @@ from neuron_observer.tui.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from textual.binding import BindingType
     from textual.command import Provider
 
     from neuron_observer.clock import Clock
@@ -47,6 +48,7 @@ class ScreenApp(App[None]):
 
     CSS_PATH = "top.tcss"
     TITLE = "neuron-observer"
+    BINDINGS: ClassVar[list[BindingType]] = [("ctrl+z", "suspend_process", "to the shell")]
     COMMANDS: ClassVar[set[Callable[[], type[Provider]]]] = {palette}  # type: ignore[assignment]
 
     def __init__(self, begin: Callable[[], None]) -> None:

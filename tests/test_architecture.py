@@ -45,11 +45,13 @@ FLOORS = {
     "client": 4,
     "runbooks": 4,
     "service": 4,
+    "bundle": 4,
     "fleet": 4,
     "exporters": 4,
     "tui": 4,
     "config": 5,
     "daemon": 5,
+    "bundling": 5,
     "cli": 5,
     "__main__": 5,
 }
@@ -67,7 +69,7 @@ THIRD_PARTY = {
     "bcrypt": {"exporters"},
 }
 # parts that may write files, each inside its own directory or where its user says
-WRITERS = {"config", "recording", "runbooks", "service", "store", "sim"}
+WRITERS = {"bundle", "config", "recording", "runbooks", "service", "store", "sim"}
 SOCKET_MAKER = "exporters/unix_socket.py"  # removes the socket file that it made or that is dead
 # a feed gives frames, a report is about a reader and a loop ticks one (types only);
 # a reader reads lines on request; a check looks at a host, a timeline is played to the real reader
@@ -85,6 +87,9 @@ SAME_FLOOR = {
     ("checks", "observer"),
     ("checks", "live"),
     ("checks", "oneshot"),
+    ("bundle", "client"),
+    ("triage", "bundle"),
+    ("triage", "checks"),
 }
 TOP = 5  # the top floor may import everything
 # a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request;

@@ -39,6 +39,7 @@ FLOORS = {
     "sim": 3,
     "store": 4,
     "recording": 4,
+    "replay": 4,
     "triage": 4,
     "doctor": 4,
     "checks": 4,
@@ -90,6 +91,11 @@ SAME_FLOOR = {
     ("bundle", "client"),
     ("triage", "bundle"),
     ("triage", "checks"),
+    ("replay", "checks"),
+    ("replay", "live"),
+    ("replay", "loop"),
+    ("replay", "observer"),
+    ("replay", "recording"),
 }
 TOP = 5  # the top floor may import everything
 # a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request;

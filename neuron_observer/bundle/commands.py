@@ -11,6 +11,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from neuron_observer.bundle.secrets import MASK
+from neuron_observer.jobs.identity import ENVIRONMENT
+from neuron_observer.parsers.process import masked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +50,7 @@ _VARIABLES: Final[dict[str, Kind]] = {
     "NEURON_PROCESS_TAG": "job",
     "ROLE_NAME": "job",
 }
-_PLAIN_VALUE: Final = re.compile(r"[\d,: .-]*|none|default|localhost|127\.0\.0\.1")
+_PLAIN_VALUE: Final = re.compile(r"[\d,: .-]*|default")
 
 
 def program(names: Names, word: str) -> str:
@@ -61,6 +63,7 @@ def program(names: Names, word: str) -> str:
 
 def words(names: Names, arguments: Sequence[str]) -> list[str]:
     """A command line, argument for argument."""
+    arguments = masked(arguments)
     if "argument" not in names.kinds or not arguments:
         return list(arguments)
     told = [program(names, arguments[0])]
@@ -93,17 +96,26 @@ def text(names: Names, command: str) -> str:
 
 
 def environment(names: Names, raw: str) -> str:
-    """`NAME=VALUE` with NUL between: numbers stay, names are replaced, all else is masked."""
+    """`NAME=VALUE` with NUL between: of variables that launchers set, always; no other is kept.
+
+    Numbers stay, names are replaced, all else is masked. Of an environment without any of these `_`
+    is left, so that it still reads as one.
+    """
     told = []
     for entry in raw.split("\0"):
         name, equals, value = entry.partition("=")
-        if equals and value and names.kinds and not _PLAIN_VALUE.fullmatch(value):
-            kind = _VARIABLES.get(name)
-            value = names.of(kind, value) if kind else MASK
-        elif equals and name in ("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID") and value != "none":
-            value = names.of("job", value)
-        told.append(f"{name}{equals}{value}")
-    return "\0".join(told)
+        if equals and name in ENVIRONMENT:
+            told.append(f"{name}={_variable(names, name, value)}\0")
+    return "".join(["_=\0", *told]) if raw else ""
+
+
+def _variable(names: Names, name: str, value: str) -> str:
+    kind = _VARIABLES.get(name)
+    if not names.kinds or value in ("", "none", "localhost", "127.0.0.1"):
+        return value
+    if kind is not None:
+        return names.of(kind, value)
+    return value if _PLAIN_VALUE.fullmatch(value) else MASK
 
 
 def group(names: Names, path: str) -> str:

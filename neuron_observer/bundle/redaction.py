@@ -157,7 +157,7 @@ class Redactor:
         return self._pattern
 
     def _name(self, kind: Kind, real: str) -> str:
-        if kind == "user" and real in _ANYBODY:
+        if (kind == "user" and real in _ANYBODY) or not real.strip("0:-_"):
             return real
         return self.names.of(kind, real)
 
@@ -172,11 +172,13 @@ class Redactor:
         return self.names.of("address4", real)
 
     def _address6(self, real: str) -> str:
-        if real.count(":") < 2 or real in ("::", "::1"):
+        if real.count(":") < 2:
             return real
         try:
-            ipaddress.IPv6Address(real)
+            address = ipaddress.IPv6Address(real)
         except ValueError:
+            return real
+        if address.is_unspecified or address.is_loopback:
             return real
         return self.names.of("address6", real)
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from neuron_observer.bundle import commands
 from neuron_observer.bundle.secrets import masked
+from neuron_observer.sources.hostfs import resolve_link
+from neuron_observer.sources.rows import SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,26 +24,65 @@ _COUNT: Final = re.compile(r'"[-\d\s\\nx]*"')  # most files of the driver: nothi
 _PROCESS: Final = re.compile(r"proc/\d+/(?:task/\d+/)?(\w+)")
 _STAT: Final = re.compile(r"(\d+ \()(.*)(\) \w .*)", re.DOTALL)
 _NAME: Final = re.compile(r"(Name:\t)(.*)")
+_DIGITS: Final = re.compile(r"[-\d\s]*")
 _BLOCK: Final = 1 << 20
+_NUMBERS: Final = frozenset(["#at", "#read", "#tick", "#took", "#answer", "#periods", "#base"])
 
 
-def row(redactor: Redactor, line: str) -> str:
-    """One row, without its end of line."""
-    if line.startswith("#"):
+class Rows:
+    """Redacts the rows of one file."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._sets: dict[int, list[str]] = {}  # of a recording: number → paths
+
+    def __call__(self, line: str) -> str:
+        """One row, without its end of line."""
+        return self._commented(line) if line.startswith("#") else self._file(line)
+
+    def _commented(self, line: str) -> str:
         word, blank, rest = line.partition(" ")
+        if word in _NUMBERS:
+            return line
         value = _json(rest)
         if value is None:
-            return redactor.text(line)
-        return f"{word}{blank}{json.dumps(_comment(redactor, word, value))}"
-    fields = line.split("\t", 2)
-    if len(fields) != 3:
-        return redactor.text(line)
-    kind, path, content = fields
-    if _COUNT.fullmatch(content):
-        return line
-    text = _json(content)
-    told = redactor.text(content) if not isinstance(text, str) else json.dumps(redactor.text(text))
-    return f"{kind}\t{redactor.text(path)}\t{told}"
+            return self._redactor.text(line)
+        return f"{word}{blank}{json.dumps(self._comment(word, value))}"
+
+    def _file(self, line: str) -> str:
+        kind, _, rest = line.partition("\t")
+        path, tab, content = rest.partition("\t")
+        if _COUNT.fullmatch(content):
+            return line
+        text = _json(content)
+        if not tab or not isinstance(text, str):
+            return self._redactor.text(line)
+        return f"{kind}\t{self._redactor.text(path)}\t{json.dumps(self._redactor.text(text))}"
+
+    def _comment(self, word: str, value: Any) -> Any:
+        try:
+            if word == "#host":
+                path, mode, text = value
+                return [self._redactor.text(path), mode, host_file(self._redactor, path, text)]
+            if word == "#files":
+                number, base, names = value
+                self._sets[number] = [resolve_link("", f"{base}/{name}") for name in names]
+            elif word == "#set":
+                return self._contents(*value)
+        except (TypeError, ValueError, LookupError, AttributeError):
+            pass  # no row that is known: what it holds is taken as text
+        return _walked(self._redactor, value)
+
+    def _contents(self, number: int, positions: list[int], text: str) -> list[Any]:
+        """Contents of several files in one text."""
+        paths, told = self._sets[number], text.split(SEPARATOR)
+        if len(told) != len(positions):
+            raise ValueError("one content a position")
+        files = [
+            host_file(self._redactor, paths[position], content)
+            for position, content in zip(positions, told, strict=True)
+        ]
+        return [number, positions, SEPARATOR.join(files)]
 
 
 def _json(text: str) -> Any:
@@ -49,16 +90,6 @@ def _json(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _comment(redactor: Redactor, word: str, value: Any) -> Any:
-    if word == "#host" and isinstance(value, list) and len(value) == 3:
-        path, mode, text = value
-        if isinstance(path, str) and isinstance(text, str):
-            return [redactor.text(path), mode, host_file(redactor, path, text)]
-    if word in ("#at", "#read"):
-        return value
-    return _walked(redactor, value)
 
 
 def _walked(redactor: Redactor, value: Any) -> Any:
@@ -81,6 +112,8 @@ def line_text(redactor: Redactor, line: str) -> str:
 
 def host_file(redactor: Redactor, path: str, text: str) -> str:
     """A file of a host outside /sys, by what it is."""
+    if _DIGITS.fullmatch(text):
+        return text
     found = _PROCESS.match(path)
     leaf = path.rpartition("/")[2] if found else ""
     names = redactor.names
@@ -117,10 +150,10 @@ _FILES: Final[Mapping[str, Callable[[Names, str], str]]] = {
 
 def packed(redactor: Redactor, rows: Iterable[str]) -> bytes:
     """Rows, redacted and compressed."""
-    out = io.BytesIO()
+    out, redacted = io.BytesIO(), Rows(redactor)
     with gzip.GzipFile(filename="", fileobj=out, mode="wb", compresslevel=6, mtime=0) as stream:
         for one in rows:
-            stream.write(f"{row(redactor, one)}\n".encode("utf-8", "surrogateescape"))
+            stream.write(f"{redacted(one)}\n".encode("utf-8", "surrogateescape"))
     return out.getvalue()
 
 

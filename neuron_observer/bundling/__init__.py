@@ -62,9 +62,8 @@ def bundle(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Bundled
     contents = Contents()
     kept = Kept.of(asked, contents)
     told = _of_daemon(asked, contents)
-    say("asked the daemon" if told else "no daemon answered")
-    looked = None if asked.remote else look_at(asked, kept, contents)
-    say("looked at the host")
+    say("the daemon answered" if told else "no daemon answered: looking at the host alone")
+    looked = None if told and told.elsewhere else look_at(asked, kept, contents)
     redactor = known.redactor(asked, looked, told, kept)
     about = _documents(asked, contents, redactor, looked, told, kept)
     if looked is not None:
@@ -80,17 +79,28 @@ def bundle(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Bundled
     return Bundled(name, pack(name, members, at), contents, redactor)
 
 
+_DAEMON = "what a daemon knows"
+_LOOK = "capture, kernel log, doctor, state of the daemon"
+
+
 def _of_daemon(asked: Asked, contents: Contents) -> documents.Told | None:
+    """What a daemon tells; one of this host whose frame is old is no better than a look."""
     if asked.client is None:
-        contents.leave_out("what a daemon knows", "no daemon runs here, or it was not to be asked")
+        contents.leave_out(_DAEMON, "no daemon runs here, or it was not to be asked")
         return None
     try:
-        return documents.told(asked.client, asked.narrow, remote=asked.remote)
+        told = documents.told(asked.client, asked)
     except DaemonError as error:
         if asked.remote:
             raise
-        contents.leave_out("what a daemon knows", error.message)
+        contents.leave_out(_DAEMON, error.message)
         return None
+    if told.elsewhere:
+        contents.leave_out(_LOOK, f"the daemon reads {told.elsewhere}: run `bundle` there")
+    elif told.source["stale"]:
+        contents.leave_out(_DAEMON, f"its last frame is {told.source['frame_age']} s old")
+        return None
+    return told
 
 
 def _documents(

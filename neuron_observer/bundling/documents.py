@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from neuron_observer import contract
@@ -33,22 +34,26 @@ class Told(NamedTuple):
     events: dict[str, Any]
     snapshot: dict[str, Any]
     source: dict[str, Any]
+    elsewhere: str  # which host it reads, if that is not the one that can be looked at here
 
 
-def told(client: Client, narrow: Narrow, *, remote: bool) -> Told:
+def told(client: Client, asked: Asked) -> Told:
     """Ask a daemon for all that it knows; `DaemonError`."""
     findings = client.get("findings", {"all": "true"})
-    since = contract.instant(narrow.since)
+    since = contract.instant(asked.narrow.since)
     events = client.get("events", {"limit": str(EVENTS), "since": since})
     snapshot = client.get("snapshot", {"sources": "true"})
     frame = findings.get("frame") or {}
     source = {
         "by": "daemon",
-        "remote": remote,
         "frame_age": frame.get("age"),
         "stale": frame.get("stale"),
     }
-    return Told(findings, events, snapshot, source)
+    root = str(snapshot["host_root"])
+    elsewhere = "another machine" if asked.remote else ""
+    if not elsewhere and root not in (asked.host_root, os.path.realpath(asked.host_root)):
+        elsewhere = root
+    return Told(findings, events, snapshot, source, elsewhere)
 
 
 def snapshot(looked: Looked | None) -> dict[str, Any]:

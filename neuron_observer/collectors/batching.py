@@ -12,7 +12,7 @@ from neuron_observer.collectors.layouts import Rows, Sources
 from neuron_observer.model import Batch, Column, Layout, Missing, Why
 from neuron_observer.parsers.sysfs import COUNT_MAX, FELL_OFF, SCALARS, counts
 from neuron_observer.parsers.tables import TABLES
-from neuron_observer.sources.hostfs import DEFAULT_LIMIT
+from neuron_observer.sources.hostfs import DEFAULT_LIMIT, WitnessedHost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from neuron_observer.clock import Clock
     from neuron_observer.model import Cell, Place
     from neuron_observer.sources.filesets import Content
-    from neuron_observer.sources.hostfs import HostFs
+    from neuron_observer.sources.hostfs import HostFs, Witness
 
 COUNT_BYTES = 64  # enough for any 64-bit number; a longer answer is no number
 CPU_STAT_BYTES = 1 << 18  # /proc/stat has a line a processor and a word an interrupt
@@ -178,6 +178,9 @@ class FileBatch:
         self.limits = tuple(_size(file) for file in files)
         self._files = host.file_set(base, self.paths, self.limits, keep=keep)
         self._guard = guard
+        self._witness: Witness | None = None
+        if isinstance(host, WitnessedHost):
+            self._witness = host.witness(base, self.paths)
         self._raw: list[Content] = [b"\xff unread"] * len(files)
         self._parsed: list[Cell] = [Missing(Why.NOT_YET)] * len(self.layout.sources)
         for cell in absent:
@@ -211,6 +214,8 @@ class FileBatch:
 
     def take(self, raw: list[Content], read_at: float, seconds: float, wall: float) -> Batch:
         """Make a batch of what somebody else read from `paths`."""
+        if self._witness:
+            read_at, seconds = self._witness.took(read_at, seconds)
         before, untouched = self._published, self._published is self._parsed
         rows: Iterable[int] = self._parse(raw)
         cells = self._guard(self.layout, self._parsed, wall) if self._guard else self._parsed
@@ -230,6 +235,8 @@ class FileBatch:
         changed = list(compress(range(len(raw)), map(ne, raw, before)))
         if not changed:
             return ()
+        if self._witness:
+            self._witness.changed(changed, raw)
         self._parsed = self._parsed.copy()
         plain = [number for number in changed if self._largest[number]]
         values = counts([raw[number] for number in plain])

@@ -20,7 +20,6 @@ from neuron_observer.sources.hostfs import LoggingHost
 from neuron_observer.sources.kernel import open_kernel_log
 from neuron_observer.sources.listing import ListingFs
 from neuron_observer.sources.pump import PumpedLines
-from neuron_observer.sources.replay import ListedLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,7 +63,7 @@ class KernelReader:
         self.classifier = LineClassifier()
         self._source = _kernel_source(host, self.classifier.matcher, pump=keep, news=news)
         self.announced = news is not None and isinstance(self._source, PumpedLines)
-        live = not isinstance(host, ListingFs)  # a recording's lines are of another clock
+        live = not isinstance(host, ListingFs) or host.timed
         self._collector = KernelLogCollector(
             self._source,
             LookBack(self._boot_id, self._boot_time, cursor),
@@ -135,7 +134,7 @@ def _kernel_source(
     host: HostFs, matcher: Matcher, *, pump: bool, news: Callable[[], None] | None
 ) -> LineSource:
     if isinstance(host, ListingFs):
-        return ListedLines(host, "kernel")
+        return host.lines("kernel")
     if isinstance(host, LoggingHost):
         return host.kernel_log()
     source = open_kernel_log(host.root)
@@ -159,7 +158,7 @@ class MonitorReader:
         """A capture stands for the child that ran when it was made."""
         mode, path, command = self.feed
         if mode == "child" and isinstance(self._host, ListingFs):
-            return ListedLines(self._host, "monitor")
+            return self._host.lines("monitor")
         return open_monitor(mode, self._clock, path=path, command=command, children=self._children)
 
     def poll(self) -> list[Batch]:

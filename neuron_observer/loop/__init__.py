@@ -64,7 +64,7 @@ class Loop:
         self,
         reader: HostReader,
         *,
-        schedule: Mapping[str, float] = PERIODS,
+        schedule: Mapping[str, float] | Schedule = PERIODS,
         judge: Judge = not_judged,
         history: History | None = None,
         wakeups: Wakeups | None = None,
@@ -72,7 +72,7 @@ class Loop:
     ) -> None:
         """The schedule gives seconds by lane; `explain` gives the text of a finding's id."""
         self.reader = reader
-        self.schedule = Schedule(schedule)
+        self.schedule = schedule if isinstance(schedule, Schedule) else Schedule(schedule)
         self._clock = reader.clock
         self._judge = judge
         self._history = History() if history is None else history

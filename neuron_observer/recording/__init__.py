@@ -20,6 +20,7 @@ from neuron_observer.contract import instant
 from neuron_observer.errors import InputError
 from neuron_observer.recording.leaves import leaves
 from neuron_observer.recording.processes import ProcessRows
+from neuron_observer.recording.reader import SUFFIX, Recording, opened
 from neuron_observer.recording.scrub import Scrubber
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT
 from neuron_observer.sources.listing import encode
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from neuron_observer.sources.filesets import Content
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.workers import Workers
+
+__all__ = ["SUFFIX", "Capture", "Recording", "opened", "write_rows"]
 
 SCHEMA = "neuron-observer/capture/1"
 _PATIENCE = 60.0  # seconds for one device's firmware registers

@@ -16,7 +16,7 @@ from neuron_observer.sources.filesets import FreshFiles, KeptFiles, open_read_on
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from neuron_observer.sources.filesets import FileSet
+    from neuron_observer.sources.filesets import Content, FileSet
     from neuron_observer.sources.lines import LineSource
 
 DEFAULT_LIMIT = 4096 + 1  # a sysfs file is at most one page; one byte more tells a longer one
@@ -81,6 +81,27 @@ class MeasuredHost(Protocol):
 
     def space(self, mount: str) -> Space | None:
         """Of the file system at a mount point; None if it is not known."""
+        ...
+
+
+class Witness(Protocol):
+    """Who sees what is read of files that are read together, again and again."""
+
+    def took(self, read_at: float, seconds: float) -> tuple[float, float]:
+        """They were read (monotonic), and it took so long; when that counts as having been."""
+        ...
+
+    def changed(self, positions: Sequence[int], contents: Sequence[Content]) -> None:
+        """Of all contents those at some positions are not what they were."""
+        ...
+
+
+@runtime_checkable
+class WitnessedHost(Protocol):
+    """A host that sees what is read of it: one that is recorded, or a recording of one."""
+
+    def witness(self, base: str, names: Sequence[str]) -> Witness:
+        """Who sees these files below `base`."""
         ...
 
 

@@ -1,21 +1,17 @@
 """A host tree in one file: listings and captures, read back as a host root.
 
-A listing has one line a file: kind, path below /sys, content, separated by tabs. Kind is the octal
-mode of a file, `l` for a link (content is its target) or `d` for an empty directory; the mode of
-a device node holds its type (`020666`), and its content is `MAJOR:MINOR`;
-content is a JSON string. Lines that begin with `#` are comments; a capture keeps in them what a
-plain listing has no place for (see `CAPTURE` below), so every capture is also a listing.
+The form of its rows is told in `sources.rows`.
 """
 
 from __future__ import annotations
 
 import errno
 import gzip
-import json
 import os
 import stat
 import zlib
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,41 +19,17 @@ from typing import TYPE_CHECKING, Any
 from neuron_observer.errors import InputError
 from neuron_observer.sources.filesets import EachFile
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT, Entry, EntryKind, resolve_link
+from neuron_observer.sources.replay import ListedLines
+from neuron_observer.sources.rows import Node, Pass, RowReader, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-# First words of the comment lines that mean something, each followed by a JSON value:
-#   #capture {"schema": "neuron-observer/capture/1", …}     the first line
-#   #at 12.5                                                seconds after the start; a new pass
-#   #read [0.000123, 0.000009]   offset and duration in seconds of reading the next row
-#   #error ["sys/…", "0400", "EACCES"]   a leaf that could not be read; ENOENT: it is gone
-#   #host ["proc/stat", "0444", "cpu …"]                    a file outside /sys
-#   #kernel [12.5, "6,1234,5678,-;…"]                       a line of the kernel log
-#   #monitor [12.5, "{…}"]                                  a line of neuron-monitor
-CAPTURE = ("capture", "at", "read", "error", "host", "kernel", "monitor")
-_ERRNO = {name: number for number, name in errno.errorcode.items()}
+    from neuron_observer.sources.lines import LineSource
+    from neuron_observer.sources.replay import Log
+    from neuron_observer.sources.rows import Folder
 
-
-@dataclass(slots=True)
-class Node:
-    """What stands at one path."""
-
-    kind: EntryKind
-    mode: int = 0o444
-    content: bytes = b""
-    error: int = 0  # errno of reading it
-    target: str = ""
-
-
-@dataclass(slots=True)
-class Pass:
-    """Everything that one pass over a host saw, on top of the passes before."""
-
-    at: float = 0.0
-    nodes: dict[str, Node] = field(default_factory=dict)
-    kernel: list[str] = field(default_factory=list)
-    monitor: list[str] = field(default_factory=list)
+__all__ = ["Listing", "ListingFs", "Node", "Pass", "encode", "opened_rows", "read_listing"]
 
 
 @dataclass(slots=True)
@@ -76,13 +48,9 @@ class Listing:
             return None
 
 
-def encode(content: bytes) -> str:
-    """Any bytes as a JSON string: UTF-8, and lone surrogates for what is not."""
-    return json.dumps(content.decode("utf-8", "surrogateescape"))
-
-
-def read_listing(file: str) -> Listing:
-    """Read a listing or capture, plain or gzip; InputError names the line that is wrong."""
+@contextmanager
+def opened_rows(file: str) -> Iterator[Iterable[str]]:
+    """The rows of a file, plain or gzip; InputError where it cannot be read to its end."""
     path = Path(file)
     try:
         with path.open("rb") as raw:
@@ -90,74 +58,22 @@ def read_listing(file: str) -> Listing:
         with (
             gzip.open(path, "rt", encoding="utf-8") if packed else path.open(encoding="utf-8")
         ) as rows:
-            return _parse(file, rows)
+            yield rows
     except (EOFError, zlib.error, UnicodeDecodeError, gzip.BadGzipFile) as error:
         raise InputError(f"{file}: not a whole listing: {error}") from error
     except OSError as error:
         raise InputError(f"{file}: {error.strerror}") from error
 
 
-def _parse(file: str, rows: Iterable[str]) -> Listing:
-    listing = Listing({}, [Pass()])
-    for number, row in enumerate(rows, start=1):
-        try:
-            _take(listing, row.rstrip("\n"))
-        except (ValueError, TypeError, LookupError, RecursionError) as error:
-            raise InputError(
-                f"{file}:{number}: no row of a listing: {row[:60]!r}",
-                remedy="A row is: kind, path below /sys, JSON string, separated by tabs.",
-            ) from error
+def read_listing(file: str) -> Listing:
+    """Read a listing or capture, plain or gzip; InputError names the line that is wrong."""
+    reader = RowReader(file)
+    with opened_rows(file) as rows:
+        passes = [done for row in rows if (done := reader.take(row))]
+    listing = Listing(reader.header, [*passes, reader.latest])
     if not any(one.nodes for one in listing.passes):
         raise InputError(f"{file}: the listing is empty")
     return listing
-
-
-def _take(listing: Listing, row: str) -> None:
-    latest = listing.passes[-1]
-    if row.startswith("#"):
-        word, _, value = row[1:].partition(" ")
-        if word in CAPTURE:
-            _comment(listing, latest, word, json.loads(value))
-        return
-    kind, path, content = row.split("\t", 2)
-    latest.nodes[f"sys/{path}"] = _node(kind, json.loads(content) if kind != "d" else "")
-
-
-def _comment(listing: Listing, latest: Pass, word: str, value: Any) -> None:
-    if word == "capture":
-        listing.header = dict(value)
-    elif word == "at" and float(value) > 0:
-        listing.passes.append(Pass(float(value)))
-    elif word == "error":
-        path, mode, name = map(_text, value)
-        latest.nodes[path] = Node("file", int(mode, 8), error=_ERRNO[name])
-    elif word == "host":
-        path, mode, text = map(_text, value)
-        latest.nodes[path] = _node(mode, text)
-    elif word == "kernel":
-        latest.kernel.append(_text(value[1]))
-    elif word == "monitor":
-        latest.monitor.append(_text(value[1]))
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r:.40} is no text")
-    return value
-
-
-def _node(kind: str, content: Any) -> Node:
-    if kind == "d":
-        return Node("dir", 0o755)
-    text = _text(content)
-    if kind == "l":
-        return Node("link", 0o777, target=text)
-    if not kind.isdecimal():
-        raise ValueError(f"{kind!r:.40} is no mode")
-    mode = int(kind, 8)
-    return Node(
-        "other" if stat.S_IFMT(mode) else "file", mode, text.encode("utf-8", "surrogateescape")
-    )
 
 
 def _special(node: Node) -> os.stat_result:
@@ -170,6 +86,8 @@ def _special(node: Node) -> os.stat_result:
 class ListingFs:
     """A listing that plays the part of a host; `advance` moves it to its next pass."""
 
+    timed = False  # whether lines of its logs are of the clock by which it is read
+
     def __init__(self, listing: Listing, root: str) -> None:
         self.root = root
         self.listing = listing
@@ -177,12 +95,16 @@ class ListingFs:
         self.unreadable: dict[str, str] = {}  # log (`kernel`, `monitor`) → why it cannot be read
         self._nodes: dict[str, Node] = {}
         self._folders: dict[str, dict[str, EntryKind]] = {"": {}}
-        self._apply(listing.passes[0])
+        self.apply(listing.passes[0])
 
     @classmethod
     def open(cls, file: str) -> ListingFs:
         """The host in `file`."""
         return cls(read_listing(file), file)
+
+    def lines(self, word: Log) -> LineSource:
+        """Its lines of a log, as the host goes from pass to pass."""
+        return ListedLines(self, word)
 
     @property
     def until_next(self) -> float | None:
@@ -195,10 +117,16 @@ class ListingFs:
         if self.number + 1 >= len(self.listing.passes):
             return False
         self.number += 1
-        self._apply(self.listing.passes[self.number])
+        self.apply(self.listing.passes[self.number])
         return True
 
-    def _apply(self, one: Pass) -> None:
+    def apply(self, one: Pass) -> None:
+        """Let what a pass saw come to be."""
+        if one.whole:
+            self._nodes.clear()
+            self._folders = {"": {}}
+        for path, names in one.folders.items():
+            self._list(path, names)
         for path, node in one.nodes.items():
             if node.error == errno.ENOENT:
                 self._forget(path)
@@ -206,8 +134,20 @@ class ListingFs:
                 self._nodes[path] = node
                 self._register(path, node.kind)
 
+    def _list(self, path: str, names: Folder) -> None:
+        """A directory holds this and nothing else."""
+        for name in self._folders.get(path, {}).keys() - names.keys():
+            self._forget(f"{path}/{name}" if path else name)
+        self._register(path, "dir")
+        self._folders[path] = dict(names)
+        for name, kind in names.items():
+            if kind == "dir":
+                self._folders.setdefault(f"{path}/{name}" if path else name, {})
+
     def _forget(self, path: str) -> None:
-        """Take a file away, and the folders that held nothing else."""
+        """Take away what stands at a path and below, and the folders that held nothing else."""
+        for name in list(self._folders.get(path, ())):
+            self._forget(f"{path}/{name}")
         self._nodes.pop(path, None)
         while path:
             folder, _, name = path.rpartition("/")
@@ -215,7 +155,7 @@ class ListingFs:
             names.pop(name, None)
             if names or not folder:
                 return
-            del self._folders[folder]
+            self._folders.pop(folder, None)
             path = folder
 
     def _register(self, path: str, kind: EntryKind) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from neuron_observer.sources.lines import LineCounts
 
@@ -11,10 +11,13 @@ if TYPE_CHECKING:
     from neuron_observer.sources.listing import ListingFs
 
 
+Log: TypeAlias = Literal["kernel", "monitor"]
+
+
 class ListedLines:
     """Kernel lines or reports of neuron-monitor, up to the pass at which the host is."""
 
-    def __init__(self, host: ListingFs, word: Literal["kernel", "monitor"]) -> None:
+    def __init__(self, host: ListingFs, word: Log) -> None:
         self.name = f"{word} lines of {host.root}"
         self.counts = LineCounts()
         self._host = host

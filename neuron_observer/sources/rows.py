@@ -1,0 +1,259 @@
+"""The rows of listings, captures and recordings: one form, so that one reader reads them all.
+
+A row is one file: kind, path below /sys, content, separated by tabs. Kind is the octal mode of a
+file, `l` for a link (content is its target) or `d` for an empty directory; the mode of a device
+node holds its type (`020666`), and its content is `MAJOR:MINOR`; content is a JSON string. Rows
+that begin with `#` are comments; captures and recordings keep in them what a plain listing has no
+place for, so each of them is also a listing (docs/recording.md tells the form in full).
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import stat
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from neuron_observer.errors import InputError
+from neuron_observer.sources.hostfs import EntryKind, Space, resolve_link
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# First words of the comment rows that mean something, each followed by a JSON value:
+#   #capture {"schema": "neuron-observer/capture/1", …}     the first row
+#   #at 12.5                                                seconds after the start; a new pass
+#   #read [0.000123, 0.000009]   offset and duration in seconds of reading the next row
+#   #error ["sys/…", "0400", "EACCES"]   a leaf that could not be read; ENOENT: it is gone
+#   #host ["proc/stat", "0444", "cpu …"]                    a file outside /sys
+#   #kernel [12.5, "6,1234,5678,-;…"]                       a line of the kernel log
+#   #monitor [12.5, "{…}"]                                  a line of neuron-monitor
+# and of recordings, which hold what one reader read, tick by tick:
+#   #base                        what follows, up to the next tick, is all that there is
+#   #tick [1234.5, 1796032800.1, ["fast", "normal"]]   monotonic and wall clock; lanes that were due
+#   #dir ["proc", {"dir": ["1", "2"]}]                      all that a directory holds, by kind
+#   #files [7, "sys/devices/…", ["stats/…/total", …]]       files that are read together
+#   #set [7, [0, 4], "12\n\f44\n"]                          contents of some of these
+#   #took [[7, 1234.501, 0.002], …]                         when they were read, and for how long
+#   #answer [7, 1234.4, [0.00001, …]]                       a device's firmware answered
+#   #space ["/", 1000, 400]                                 a file system: size, available or null
+#   #log ["kernel", {"name": "/dev/kmsg", "dropped": 3}]    how a log itself does
+#   #periods {"fast": 0.25}                                 seconds by lane, from here on
+SEPARATOR = "\f"  # between contents of files of a set
+VERSION = 1  # of either schema that this reads
+_SCHEMAS = ("neuron-observer/capture/", "neuron-observer/recording/")
+_ERRNO = {name: number for number, name in errno.errorcode.items()}
+_WRONG = (ValueError, TypeError, LookupError, RecursionError, AttributeError)  # of a bad row
+
+Folder: TypeAlias = "dict[str, EntryKind]"
+
+
+@dataclass(slots=True)
+class Node:
+    """What stands at one path."""
+
+    kind: EntryKind
+    mode: int = 0o444
+    content: bytes = b""
+    error: int = 0  # errno of reading it
+    target: str = ""
+
+
+class Tick(NamedTuple):
+    """One turn of the reader that was recorded: its clocks, and the lanes that were due."""
+
+    monotonic: float
+    wall: float
+    lanes: tuple[str, ...]
+
+
+class Took(NamedTuple):
+    """When files were read together (monotonic), and for how long."""
+
+    read_at: float
+    seconds: float
+
+
+class Answered(NamedTuple):
+    """When a device's firmware registers were read (monotonic), and how long each took."""
+
+    read_at: float
+    seconds: tuple[float, ...]
+
+
+@dataclass(slots=True)
+class Pass:
+    """Everything that one pass over a host saw, on top of the passes before."""
+
+    at: float = 0.0
+    nodes: dict[str, Node] = field(default_factory=dict)
+    kernel: list[str] = field(default_factory=list)
+    monitor: list[str] = field(default_factory=list)
+    tick: Tick | None = None
+    whole: bool = False  # of what was before nothing is left
+    folders: dict[str, Folder] = field(default_factory=dict)  # told in full
+    took: dict[str, Took] = field(default_factory=dict)  # by the first path of the files
+    answers: dict[str, Answered] = field(default_factory=dict)  # the same
+    spaces: dict[str, Space | None] = field(default_factory=dict)
+    logs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    periods: dict[str, float] = field(default_factory=dict)
+
+
+def check_schema(file: str, header: dict[str, Any]) -> None:
+    """InputError for a file of a later form than this reads."""
+    schema = str(header.get("schema", ""))
+    for known in _SCHEMAS:
+        number = schema.removeprefix(known)
+        if number != schema and number.isdecimal() and int(number) > VERSION:
+            by = header.get("version", "a later version")
+            raise InputError(
+                f"{file}: of form {schema}, and this reads {known}{VERSION}",
+                remedy=f"It was written by neuron-observer {by}: use that version or a later one.",
+            )
+
+
+class RowReader:
+    """Rows in, passes out."""
+
+    def __init__(self, file: str) -> None:
+        self.header: dict[str, Any] = {}
+        self.number = 0  # of the row that was read last
+        self.latest = Pass()  # that is not finished
+        self._file = file
+        self._sets: dict[int, tuple[str, ...]] = {}
+
+    def take(self, row: str) -> Pass | None:
+        """Read a row; the pass that it ends. InputError names the row that is wrong."""
+        self.number += 1
+        before = self.latest
+        try:
+            self._take(row.rstrip("\n"))
+        except _WRONG as error:
+            raise InputError(
+                f"{self._file}:{self.number}: no row of a listing: {row.rstrip()[:60]!r}",
+                remedy="A row is: kind, path below /sys, JSON string, separated by tabs.",
+            ) from error
+        return None if self.latest is before else before
+
+    def _take(self, row: str) -> None:
+        if row.startswith("#"):
+            word, _, value = row[1:].partition(" ")
+            comment = _COMMENTS.get(word)
+            if comment:
+                comment(self, json.loads(value) if value else None)
+            return
+        kind, path, content = row.split("\t", 2)
+        node = make_node(kind, json.loads(content) if kind != "d" else "")
+        self.latest.nodes[f"sys/{path}"] = node
+
+    def _capture(self, value: Any) -> None:
+        self.header = dict(value)
+        check_schema(self._file, self.header)
+
+    def _at(self, value: Any) -> None:
+        if float(value) > 0:
+            self.latest = Pass(float(value))
+
+    def _tick(self, value: Any) -> None:
+        monotonic, wall, lanes = value
+        tick = Tick(float(monotonic), float(wall), tuple(map(_text, lanes)))
+        begin = float(self.header.get("monotonic", tick.monotonic))
+        self.latest = Pass(max(tick.monotonic - begin, 0.0), tick=tick)
+
+    def _base(self, _value: Any) -> None:
+        """A pass of its own, at the time of the one before."""
+        self.latest = Pass(self.latest.at, whole=True)
+
+    def _error(self, value: Any) -> None:
+        path, mode, name = map(_text, value)
+        self.latest.nodes[path] = Node("file", int(mode, 8), error=_ERRNO[name])
+
+    def _host(self, value: Any) -> None:
+        path, mode, text = map(_text, value)
+        self.latest.nodes[path] = make_node(mode, text)
+
+    def _kernel(self, value: Any) -> None:
+        self.latest.kernel.append(_text(value[1]))
+
+    def _monitor(self, value: Any) -> None:
+        self.latest.monitor.append(_text(value[1]))
+
+    def _dir(self, value: Any) -> None:
+        path, kinds = value
+        self.latest.folders[_text(path)] = {
+            _text(name): _KINDS[kind] for kind, names in kinds.items() for name in names
+        }
+
+    def _files(self, value: Any) -> None:
+        number, base, names = value
+        paths = tuple([resolve_link("", f"{base}/{_text(name)}") for name in names])
+        self._sets[int(number)] = paths
+
+    def _set(self, value: Any) -> None:
+        number, positions, text = value
+        paths, nodes = self._sets[number], self.latest.nodes
+        for position, content in zip(positions, text.split(SEPARATOR), strict=True):
+            raw = content.encode("utf-8", "surrogateescape")
+            nodes[paths[position]] = Node("file", 0o444, raw)
+
+    def _took(self, value: Any) -> None:
+        for number, read_at, seconds in value:
+            paths = self._sets[number]
+            if paths:
+                self.latest.took[paths[0]] = Took(float(read_at), float(seconds))
+
+    def _answer(self, value: Any) -> None:
+        number, read_at, seconds = value
+        paths = self._sets[number]
+        if paths:
+            answered = Answered(float(read_at), tuple(map(float, seconds)))
+            self.latest.answers[paths[0]] = answered
+
+    def _space(self, value: Any) -> None:
+        mount, size, available = value
+        space = None if size is None else Space(int(size), available)
+        self.latest.spaces[_text(mount)] = space
+
+    def _log(self, value: Any) -> None:
+        word, told = value
+        self.latest.logs[_text(word)] = dict(told)
+
+    def _periods(self, value: Any) -> None:
+        self.latest.periods = {_text(lane): float(period) for lane, period in value.items()}
+
+
+_COMMENTS: dict[str, Callable[[RowReader, Any], None]] = {
+    word: getattr(RowReader, f"_{word}")
+    for word in (
+        *("capture", "at", "error", "host", "kernel", "monitor", "base", "tick", "dir", "files"),
+        *("set", "took", "answer", "space", "log", "periods"),
+    )
+}
+_KINDS: dict[str, EntryKind] = {"file": "file", "dir": "dir", "link": "link", "other": "other"}
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.40} is no text")
+    return value
+
+
+def make_node(kind: str, content: Any) -> Node:
+    """What a row's kind and content stand for."""
+    if kind == "d":
+        return Node("dir", 0o755)
+    text = _text(content)
+    if kind == "l":
+        return Node("link", 0o777, target=text)
+    if not kind.isdecimal():
+        raise ValueError(f"{kind!r:.40} is no mode")
+    mode = int(kind, 8)
+    return Node(
+        "other" if stat.S_IFMT(mode) else "file", mode, text.encode("utf-8", "surrogateescape")
+    )
+
+
+def encode(content: bytes) -> str:
+    """Any bytes as a JSON string: UTF-8, and lone surrogates for what is not."""
+    return json.dumps(content.decode("utf-8", "surrogateescape"))

@@ -71,7 +71,7 @@ _HOST: Final = re.compile(
 )
 _PAIR: Final = re.compile(
     r"""(?<![\w-])((?:host_?name|nodename|pod_?name|namespace|user_?name|job_?name|user|host))"""
-    r"""("?\s*=\s*"?|"\s*:\s*")([\w.@-]+)""",
+    r"""("?\s*=\s*"?|"\s*:\s*")([A-Za-z_][\w.@-]*)""",
     re.IGNORECASE,
 )
 _PAIR_KINDS: Final[Mapping[str, Kind]] = {
@@ -81,7 +81,7 @@ _PAIR_KINDS: Final[Mapping[str, Kind]] = {
 _FOUR: Final = re.compile(
     r"(?<![\w.])(?<!version )(?<!version:)(?<!-)(?<!v)(?:\d{1,3}\.){3}\d{1,3}(?![\w.-]*\w)"
 )
-_SIX: Final = re.compile(r"(?<![\w:.])[0-9A-Fa-f:]{2,39}(?![\w:])")
+_SIX: Final = re.compile(r"(?<![\w:.-])[0-9A-Fa-f:]{2,39}(?![\w:])")
 _FORMS: Final[tuple[tuple[re.Pattern[str], Kind], ...]] = (
     (re.compile(r"\bi-[0-9a-f]{8}(?:[0-9a-f]{9})?\b"), "instance"),
     (
@@ -109,6 +109,8 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], Kind], ...]] = (
 )
 _ANYWHERE: Final = frozenset(["0.0.0.0", "127.0.0.1", "255.255.255.255", "169.254.169.254"])  # noqa: S104 - compared, nothing is bound
 
+_SHORT, _REMEMBERED = 200, 20_000  # characters, texts
+
 
 class Redactor:
     """Takes names out of all parts of one bundle."""
@@ -120,6 +122,7 @@ class Redactor:
         self._versions = frozenset(versions)
         self._known: dict[str, Kind] = {}
         self._pattern: re.Pattern[str] | None = None
+        self._told: dict[str, str] = {}  # short texts: documents repeat theirs
 
     def learn(self, kind: Kind, *real: str | None) -> None:
         """Names that are replaced wherever they stand as a word."""
@@ -127,6 +130,7 @@ class Redactor:
             if name and kind in self.names.kinds and _tells(name):
                 self._known.setdefault(name, kind)
                 self._pattern = None
+                self._told.clear()
 
     def learn_host(self, name: str | None) -> None:
         """A host's name, whole and without its domain."""
@@ -135,6 +139,14 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Running text."""
+        told = self._told.get(text)
+        if told is None:
+            told = self._redacted(text)
+            if len(text) <= _SHORT and len(self._told) < _REMEMBERED:
+                self._told[text] = told
+        return told
+
+    def _redacted(self, text: str) -> str:
         text = masked(text)
         if not self.names.kinds:
             return text
@@ -144,10 +156,11 @@ class Redactor:
             )
         for pattern, kind in _FORMS:
             text = pattern.sub(lambda found, kind=kind: self._name(kind, found[0]), text)  # type: ignore[misc]
-        text = _HOST.sub(lambda found: self._name("host", found[0]), text)
-        text = _PAIR.sub(self._pair, text)
         text = _FOUR.sub(lambda found: self._address(found[0]), text)
-        return _SIX.sub(lambda found: self._address6(found[0]), text) if ":" in text else text
+        if ":" in text:
+            text = _SIX.sub(lambda found: self._address6(found[0]), text)
+        text = _HOST.sub(lambda found: self._name("host", found[0]), text)
+        return _PAIR.sub(self._pair, text)
 
     def _matcher(self) -> re.Pattern[str]:
         if self._pattern is None:

@@ -34,7 +34,7 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         ),
         rf"\1\2{MASK}",
     ),
-    (re.compile(rf"(?i)(--?(?:{_NAME}))(\s+)(?![-*]){_WORD}"), rf"\1\2{MASK}"),
+    (re.compile(rf"(?i)((?<![\w-])--?(?:{_NAME}))(\s+)(?![-*]){_WORD}"), rf"\1\2{MASK}"),
     (re.compile(r"\b(?:AKIA|ASIA|AGPA|AROA|AIDA)[A-Z0-9]{16}\b"), MASK),
     (re.compile(r"\b(?:hf_|sk-|gh[pousr]_|github_pat_|glpat-|xox[abpr]-)[A-Za-z0-9_-]{8,}"), MASK),
     (re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?"), MASK),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -50,7 +51,7 @@ def kernel_log(contents: Contents, redactor: Redactor, looked: Looked) -> None:
 
 def excerpt(records: Sequence[str], context: int) -> list[str]:
     """Records that may tell of Neuron devices or their host, with those around them."""
-    matcher = Matcher(load())
+    matcher = _matcher()
     wanted: set[int] = set()
     for number, record in enumerate(records):
         if "neuron" in record or matcher.holds(record.encode("utf-8", "surrogateescape")):
@@ -63,6 +64,11 @@ def excerpt(records: Sequence[str], context: int) -> list[str]:
         found.append(records[number])
         before = number
     return found
+
+
+@cache
+def _matcher() -> Matcher:
+    return Matcher(load())
 
 
 def bounded(found: Sequence[str], most: int) -> tuple[list[str], int]:

@@ -53,12 +53,17 @@ _VARIABLES: Final[dict[str, Kind]] = {
 _PLAIN_VALUE: Final = re.compile(r"[\d,: .-]*|default")
 
 
+def is_common(base: str) -> bool:
+    """Whether a program is one that everybody has."""
+    return _PROGRAMS.fullmatch(base) is not None
+
+
 def program(names: Names, word: str) -> str:
     """The name of a program, without the folders that it is in."""
     base = word.rpartition("/")[2]
     if "program" not in names.kinds:
         return word
-    return base if _PROGRAMS.fullmatch(base) else names.of("program", base)
+    return base if is_common(base) else names.of("program", base)
 
 
 def words(names: Names, arguments: Sequence[str]) -> list[str]:
@@ -83,7 +88,7 @@ def _value(names: Names, word: str) -> str:
     base = word.rpartition("/")[2]
     if not word or _NUMBER.fullmatch(word):
         return word
-    if _PROGRAMS.fullmatch(base):
+    if is_common(base):
         return base
     if base.endswith(".py"):
         return names.of("program", base)

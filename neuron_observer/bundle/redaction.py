@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from neuron_observer.bundle import commands
 from neuron_observer.bundle.names import KINDS, Names
-from neuron_observer.bundle.secrets import masked
+from neuron_observer.bundle.secrets import MASK, is_secret, masked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -208,6 +208,8 @@ class Redactor:
             return [self._walk(one, key) for one in value]
         if not isinstance(value, str) or not value:
             return value
+        if is_secret(key):
+            return MASK
         return self._string(value, key)
 
     def _key(self, name: object) -> str:

@@ -45,6 +45,14 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
 _FORTY: Final = re.compile(r"(?<![A-Za-z0-9+/=_.-])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=_-])")
 
 
+_NAMED: Final = re.compile(_NAME, re.IGNORECASE)
+
+
+def is_secret(field: str) -> bool:
+    """Whether a field of this name holds a secret."""
+    return _NAMED.fullmatch(field) is not None
+
+
 def masked(text: str) -> str:
     """The text without what looks like a secret."""
     for pattern, to in _FORMS:

@@ -7,6 +7,7 @@ import pwd
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from neuron_observer.bundle.commands import is_common
 from neuron_observer.bundle.redaction import Redactor
 from neuron_observer.parsers.process import users
 from neuron_observer.store.origin import origin_of
@@ -90,6 +91,8 @@ def _of_snapshot(found: Redactor, document: Mapping[str, Any]) -> None:
 
 def _of_process(found: Redactor, process: Mapping[str, Any]) -> None:
     found.learn("user", process["user"])
+    if not is_common(process["name"]):  # a finding may name it
+        found.learn("program", process["name"])
     found.learn("container", process["container"])
     pod = process["pod"]
     if pod:

@@ -23,8 +23,8 @@ def names() -> Names:
             "python -u program-1.py --lr 0.1 --data argument-1",
         ),
         (
-            "python3 -m torch.distributed.run --nproc_per_node=16 --rdzv_id=acme acme.py",
-            "python3 -m torch.distributed.run --nproc_per_node=16 --rdzv_id=argument-1 program-1.py",
+            "python3 -m torch.distributed.run --nproc_per_node=8 --id=acme acme.py",
+            "python3 -m torch.distributed.run --nproc_per_node=8 --id=argument-1 program-1.py",
         ),
         ("torchrun --standalone acme.py", "torchrun --standalone program-1.py"),
         ("neuron-monitor -c conf", "neuron-monitor -c argument-1"),
@@ -59,7 +59,8 @@ def test_an_environment_holds_what_launchers_set_and_nothing_else(level: str) ->
 
 def test_values_of_launchers() -> None:
     """Names have pseudonyms, numbers stay, what else there is, is masked."""
-    raw = "TORCHELASTIC_RUN_ID=acme\0SLURM_JOB_ID=4711\0NEURON_RT_VISIBLE_CORES=0-3\0SLURM_STEP_ID=x y\0"
+    raw = "TORCHELASTIC_RUN_ID=acme\0SLURM_JOB_ID=4711\0NEURON_RT_VISIBLE_CORES=0-3\0"
+    raw += "SLURM_STEP_ID=x y\0"
     told = commands.environment(names(), raw)
     assert told == (
         "_=\0TORCHELASTIC_RUN_ID=job-1\0SLURM_JOB_ID=900000002\0NEURON_RT_VISIBLE_CORES=0-3\0"

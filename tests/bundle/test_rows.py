@@ -80,7 +80,8 @@ def test_files_of_processes(redactor: Redactor, form: str) -> None:
 
 @pytest.mark.parametrize(
     "row",
-    ['#new {"why": "trainer-7"}', "#kernel nonsense trainer-7", "trainer-7", '#set [9, [0], "trainer-7"]',
+    ['#new {"why": "trainer-7"}', "#kernel nonsense trainer-7", "trainer-7",
+     '#set [9, [0], "trainer-7"]',
      "0444\tx\tnot json trainer-7", '#host ["trainer-7"]'],
 )  # fmt: skip
 def test_rows_that_nobody_knows_are_text(redactor: Redactor, row: str) -> None:

@@ -66,9 +66,8 @@ def test_members_come_as_they_were(size: int) -> None:
 @pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
 def test_packed_anew_by_another_program(form: int) -> None:
     """With folders and with headers of its own in front."""
-    headers: dict[str, Any] = (
-        {"pax_headers": {"comment": "é"}} if form == tarfile.PAX_FORMAT else {}
-    )
+    pax = form == tarfile.PAX_FORMAT
+    headers: dict[str, Any] = {"pax_headers": {"comment": "é"}} if pax else {}
     data = tar_of(
         (info(f"./{FOLDER}", tarfile.DIRTYPE), b""),
         (info(f"./{FOLDER}/manifest.json", **headers), b"{}"),

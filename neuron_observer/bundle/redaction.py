@@ -104,6 +104,7 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], Kind], ...]] = (
         "uuid",
     ),
     (re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{64}(?![0-9A-Za-z])"), "container"),
+    (re.compile(r"(?<![\w.-])[\w.-]+(?= \(uid \d)"), "user"),  # of what somebody said
     (re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"), "user"),
     (re.compile(r"(?<=/home/)[^/\s\"':,\\]+|(?<=/Users/)[^/\s\"':,\\]+"), "user"),
 )

@@ -64,6 +64,9 @@ def bundle(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Bundled
     told = _of_daemon(asked, contents)
     say("the daemon answered" if told else "no daemon answered: looking at the host alone")
     looked = None if told and told.elsewhere else look_at(asked, kept, contents)
+    if looked is not None and kept.is_of_another(looked.host):
+        contents.leave_out("state of the daemon", "it is of another machine")
+        kept = Kept()
     redactor = known.redactor(asked, looked, told, kept)
     about = _documents(asked, contents, redactor, looked, told, kept)
     if looked is not None:

@@ -13,12 +13,14 @@ from neuron_observer.contract import instant
 from neuron_observer.rules.memory import Memory
 from neuron_observer.store.database import Database
 from neuron_observer.store.files import NAME
+from neuron_observer.store.origin import origin_of
 from neuron_observer.store.queries import Past
 
 if TYPE_CHECKING:
     from neuron_observer.bundle.contents import Contents
     from neuron_observer.bundle.redaction import Redactor
     from neuron_observer.bundling import Asked
+    from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.store.origin import Origin
 
 RECORDINGS = "recordings"
@@ -36,6 +38,10 @@ class Kept(NamedTuple):
     past: Past | None = None
     acts: list[dict[str, Any]] = []  # noqa: RUF012 - a NamedTuple's default, never changed
     folder: Path | None = None
+
+    def is_of_another(self, host: HostFs) -> bool:
+        """Whether it was kept on another machine for certain."""
+        return self.origin is not None and origin_of(host).is_other_machine(self.origin)
 
     @classmethod
     def of(cls, asked: Asked, contents: Contents) -> Kept:

@@ -107,10 +107,9 @@ def _judge(asked: Asked, configured: str | None, memory: Memory | None) -> Judge
 
 def _memory(kept: Kept, host: HostFs) -> Memory | None:
     """What was kept of this very machine, made fit for now; of another one nothing counts."""
-    now = origin_of(host)
-    if kept.origin is None or now.is_other_machine(kept.origin):
+    if kept.origin is None or kept.is_of_another(host):
         return None
-    return rebased(kept.memory, kept.origin, now)
+    return rebased(kept.memory, kept.origin, origin_of(host))
 
 
 def _kernel(asked: Asked, host: HostFs, contents: Contents) -> list[str]:

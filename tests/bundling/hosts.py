@@ -6,19 +6,28 @@ import gzip
 import io
 import json
 import tarfile
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from neuron_observer.bundling import Asked, Bundled, bundle
 from neuron_observer.clock import ManualClock
 from neuron_observer.config import Sources
 from neuron_observer.recording import Capture, write_rows
+from neuron_observer.rules.memory import Memory
 from neuron_observer.sim.play import simulate
 from neuron_observer.sim.scenario import load
 from neuron_observer.sources.workers import DirectWorkers
+from neuron_observer.store.database import Database
+from neuron_observer.store.origin import Origin
+from neuron_observer.store.transaction import Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from neuron_observer.model import Event
+    from neuron_observer.sim.fs import SimulatedFs
+    from neuron_observer.store.acts import Act
 
 WALL = 1_788_000_000.0
 
@@ -26,9 +35,14 @@ WALL = 1_788_000_000.0
 def captured(
     scenario: str, folder: Path, begin: float | None = None, instance: str = "trn2.3xlarge"
 ) -> str:
-    """A file that plays a simulated host: two passes, a second apart, with its kernel log."""
+    """A file that plays a simulated host."""
     clock = ManualClock(WALL)
     host = simulate(load(scenario, instance=instance), clock, begin=begin)
+    return capture_of(host, clock, folder)
+
+
+def capture_of(host: SimulatedFs, clock: ManualClock, folder: Path) -> str:
+    """A file that plays a host: two passes, a second apart, with its kernel log."""
     workers = DirectWorkers(host, clock)
     capture = Capture(host, clock, workers, jobs=True, scrub=lambda line: line)
     log = host.kernel_log()
@@ -40,9 +54,21 @@ def captured(
             yield from capture.text_rows("kernel", (one.decode() for one in log.poll(10_000)))
             clock.advance(1.0)
 
-    file = str(folder / f"{scenario}.tsv")
+    file = str(folder / "host.tsv")
     write_rows(file, rows())
     return file
+
+
+def keep(
+    state: Path, memory: Memory, instance: str, *events: Event, acts: tuple[Act, ...] = ()
+) -> None:
+    """A state directory as a daemon leaves it."""
+    state.mkdir(parents=True, exist_ok=True)
+    change = Change(
+        memory, Origin(instance), WALL, None, synchronous=True, events=events, acts=acts
+    )
+    with closing(Database(state / "state.db")) as database:
+        database.write(Memory(), change)
 
 
 def asked(host_root: str, **more: Any) -> Asked:

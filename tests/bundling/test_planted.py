@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,10 +13,7 @@ from neuron_observer.config import Sources
 from neuron_observer.model import Event, Place
 from neuron_observer.rules.memory import Memory, Word
 from neuron_observer.store.acts import Act
-from neuron_observer.store.database import Database
-from neuron_observer.store.origin import Origin
-from neuron_observer.store.transaction import Change
-from tests.bundling.hosts import WALL, document, everything, members
+from tests.bundling.hosts import WALL, document, everything, keep, members
 from tests.conftest import tree_file
 
 if TYPE_CHECKING:
@@ -83,11 +79,14 @@ def _command() -> str:
 
 def _kernel() -> list[str]:
     return [
-        "6,1,1000,-;Linux arn:aws:iam::123456789012:role/x (bob-builder@ip-10-11-12-14.ec2.internal)",
-        f"3,2,2000,-;NEURON_HW_ERR=SRAM_UNCORRECTABLE_ERROR instance-id=i-0123456789abcdef0"
-        f" hostname=trainer-7 nd-id=0 nc-id=0 serial-num={SERIAL} action=TERMINATE_INSTANCE",
+        "6,1,1000,-;arn:aws:iam::123456789012:role/x (bob-builder@ip-10-11-12-14.ec2.internal)",
+        "6,1,1500,-;eni on subnet-0a1b2c3d4e5f60718",
+        (
+            "3,2,2000,-;NEURON_HW_ERR=SRAM_UNCORRECTABLE_ERROR instance-id=i-0123456789abcdef0"
+            f" hostname=trainer-7 nd-id=0 nc-id=0 serial-num={SERIAL} action=TERMINATE_INSTANCE"
+        ),
         "4,3,3000,-;neuron:npid_attach: pid=4242, slot=0",
-        "6,4,4000,-;audit: user=mallory cmd=/bin/x password=hunter2-kernel on subnet-0a1b2c3d4e5f60718",
+        "6,4,4000,-;audit: user=mallory cmd=/bin/x password=hunter2-kernel",
         "6,5,5000,-;eth0: 0e:12:34:56:78:9a from 10.11.12.13 to fe80::c12:34ff:fe56:789a",
     ]
 
@@ -132,17 +131,7 @@ def _state(folder: Path) -> Path:
     act = Act("set-healthy", word, device=0)
     event = Event("x", Place(0), WALL - 60, "trainer-7 lost 10.11.12.13, token=hunter2-kernel")
     memory = Memory(keys={0: SERIAL}, baselines={(SERIAL, "device.sram.ecc_uncorrected"): 0})
-    change = Change(
-        memory,
-        Origin("i-0123456789abcdef0"),
-        WALL,
-        None,
-        synchronous=True,
-        events=(event,),
-        acts=(act,),
-    )
-    with closing(Database(state / "state.db")) as database:
-        database.write(Memory(), change)
+    keep(state, memory, "i-0123456789abcdef0", event, acts=(act,))
     rows = [
         '#capture {"schema": "neuron-observer/recording/1"}',
         f"#host {json.dumps(['proc/4242/environ', '0444', 'SECRET_X=hunter2-recording' + chr(0)])}",
@@ -166,9 +155,10 @@ def asked(tmp_path: Path) -> Asked:
         encoding="utf-8",
     )
     monitor, listing, log = (tmp_path / name for name in ("monitor.json", "ls.txt", "our.log"))
-    report = {"instance_info": {"instance_name": "trainer-7", "ami_id": "ami-0123456789abcdef0",
-                                "subnet_id": "subnet-0a1b2c3d4e5f60718", "password": "hunter2-monitor"},
-              "neuron_k8s_info": {"pod_name": "acme-pod-0", "namespace": "mallory"}}  # fmt: skip
+    report = {
+        "instance_info": {"instance_name": "trainer-7", "subnet_id": "subnet-0a1b2c3d4e5f60718"},
+        "neuron_k8s_info": {"pod_name": "acme-pod-0", "password": "hunter2-monitor"},
+    }
     monitor.write_text(json.dumps(report) + "\n", encoding="utf-8")
     listing.write_text(
         "instance-id: i-0123456789abcdef0\n| python /home/alice/x.py |\n", encoding="utf-8"
@@ -229,6 +219,7 @@ def test_the_same_host_is_the_same_everywhere(asked: Asked) -> None:
     assert job["ranks"][0]["process"]["user"] == user
     assert job["run_id"] == names["acme-llama"]
     assert f"/home/{user}/x.py" in packed["neuron-ls.txt"].decode()
-    assert document(made.data, "acts.json")[0]["who"] == "user-2 (uid 1002)"
+    (act,) = json.loads(packed["acts.json"])
+    assert act["who"] == "user-2 (uid 1002)"
     counts = document(made.data, "manifest.json")["redaction"]["replaced"]
     assert counts["user"] >= 3

@@ -47,11 +47,13 @@ FLOORS = {
     "client": 4,
     "runbooks": 4,
     "service": 4,
+    "bundle": 4,
     "fleet": 4,
     "exporters": 4,
     "tui": 4,
     "config": 5,
     "daemon": 5,
+    "bundling": 5,
     "cli": 5,
     "__main__": 5,
 }
@@ -69,7 +71,7 @@ THIRD_PARTY = {
     "bcrypt": {"exporters"},
 }
 # parts that may write files, each inside its own directory or where its user says
-WRITERS = {"config", "hook", "recording", "runbooks", "service", "store", "sim"}
+WRITERS = {"bundle", "config", "hook", "recording", "runbooks", "service", "store", "sim"}
 SOCKET_MAKER = "exporters/unix_socket.py"  # removes the socket file that it made or that is dead
 # a feed gives frames, a report is about a reader and a loop ticks one (types only);
 # a reader reads lines on request; a check looks at a host, a timeline is played to the real reader
@@ -87,6 +89,9 @@ SAME_FLOOR = {
     ("checks", "observer"),
     ("checks", "live"),
     ("checks", "oneshot"),
+    ("bundle", "client"),
+    ("triage", "bundle"),
+    ("triage", "checks"),
     ("replay", "checks"),
     ("replay", "live"),
     ("replay", "loop"),

@@ -11,6 +11,7 @@ from neuron_observer import __version__
 # verb → (module, first line of help); help needs no import of the module
 COMMANDS: dict[str, tuple[str, str]] = {
     "ack": ("neuron_observer.cli.ack", "Say that a finding is known."),
+    "bundle": ("neuron_observer.cli.bundle", "All that is known of this node's faults, to send."),
     "capture": ("neuron_observer.cli.capture", "Write what this host shows into one file."),
     "check": ("neuron_observer.cli.check", "May this host take work? Nagios, NPD, Slurm, JSON."),
     "config": ("neuron_observer.cli.config", "The configuration: begin one, show it, check it."),

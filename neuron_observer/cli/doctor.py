@@ -67,7 +67,7 @@ def command(
     neuron = is_neuron_host(topology)
     uncovered = frame.health.coverage.not_covered if neuron else ()
     if form == "json":
-        click.echo(json.dumps(_document(report, uncovered, neuron=neuron), indent=1))
+        click.echo(json.dumps(document(report, uncovered, neuron=neuron), indent=1))
     else:
         click.echo(headline(topology))
         click.echo("\n".join(_lines(report, uncovered)))
@@ -82,7 +82,8 @@ def command(
     return 1 if report.problems else 0
 
 
-def _document(report: Report, uncovered: Sequence[Uncovered], *, neuron: bool) -> dict[str, object]:
+def document(report: Report, uncovered: Sequence[Uncovered], *, neuron: bool) -> dict[str, object]:
+    """What `doctor --format json` prints."""
     return {
         "neuron_host": neuron,
         "problems": report.problems,

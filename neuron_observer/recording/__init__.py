@@ -27,7 +27,7 @@ from neuron_observer.sources.listing import encode
 from neuron_observer.sources.workers import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from neuron_observer.clock import Clock
     from neuron_observer.recording.leaves import Leaf
@@ -53,12 +53,20 @@ class Seen(NamedTuple):
 class Capture:
     """A capture in the making: passes over the host, each adding what changed."""
 
-    def __init__(self, host: HostFs, clock: Clock, workers: Workers, *, jobs: bool = False) -> None:
-        """With `jobs` also the processes that hold devices."""
+    def __init__(
+        self,
+        host: HostFs,
+        clock: Clock,
+        workers: Workers,
+        *,
+        jobs: bool = False,
+        scrub: Callable[[str], str] | None = None,
+    ) -> None:
+        """With `jobs` also the processes that hold devices; `scrub`: of lines of text."""
         self._host, self._clock, self._workers = host, clock, workers
         self._begin = clock.monotonic()
         self._last: dict[str, str] = {}
-        self.scrub = Scrubber(host)
+        self.scrub = scrub or Scrubber(host)
         self._processes = ProcessRows(host, clock, self.scrub) if jobs else None
         self.files = 0
         self.unreadable = 0

@@ -11,10 +11,15 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
+from neuron_observer.bundle.opened import read as read_bundle
+from neuron_observer.bundle.unpack import is_bundle
+from neuron_observer.errors import InputError
 from neuron_observer.triage.captures import is_listing, kept_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from neuron_observer.bundle.opened import Log, Told
 
 BLOCK = 1 << 20  # bytes a block
 LONG = 8 << 20  # a line longer than this is searched in pieces; a report can be as long
@@ -62,6 +67,14 @@ class Input:
     notes: list[str] = field(default_factory=list)
     partial: bool = False  # read, but not to its end, or not all of it was understood
     failed: bool = False  # not read at all
+    told: Told | None = None  # of a bundle: what the node said of itself
+    logs: tuple[Log, ...] = ()  # that it holds
+    part_of: int | None = None  # of such a log: the index of its bundle
+
+    @property
+    def short(self) -> str:
+        """The name without folders."""
+        return self.name.rpartition("/")[2]
 
     def fail(self, why: str, remedy: str = "") -> None:
         """Nothing of it was read."""
@@ -109,6 +122,9 @@ def _plain(source: Input, stream: BinaryIO) -> Iterator[bytes]:
     if head.startswith(b"\x1f\x8b"):
         source.kinds.add("gzip")
         head, chunks = _peek(_gunzip(source, chunks))
+    if is_bundle(head):
+        _unbundle(source, chunks)
+        return
     if _refused(source, head):
         return
     encoding = _utf16(head)
@@ -143,6 +159,20 @@ def _gunzip(source: Input, chunks: Iterator[bytes]) -> Iterator[bytes]:
                 decoder, begun = zlib.decompressobj(_GZIP), bool(left)
     if begun:
         source.cut("the compressed file ends early: read up to there")
+
+
+def _unbundle(source: Input, chunks: Iterator[bytes]) -> None:
+    """A bundle: its logs are inputs of their own."""
+    source.kinds.add("bundle")
+    source.bytes += 1  # more than nothing
+    try:
+        bundle = read_bundle(chunks)
+    except InputError as error:
+        source.fail(f"is a bundle that cannot be used: {error.message}", "have it sent again")
+        return
+    for problem in bundle.problems:
+        source.cut(problem)
+    source.told, source.logs = bundle.told, bundle.logs
 
 
 def _refused(source: Input, head: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -12,6 +13,7 @@ from neuron_observer.triage.causes import causes
 from neuron_observer.triage.facts import Folder
 from neuron_observer.triage.inputs import Input
 from neuron_observer.triage.judge import finding, ordered, verdict
+from neuron_observer.triage.nodes import folded, nodes
 from neuron_observer.triage.reading import Reader
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Coverage, Finding, Verdict
     from neuron_observer.triage.causes import Cause
     from neuron_observer.triage.facts import Fact, Novel
+    from neuron_observer.triage.nodes import Node
 
 STDIN = "-"
 
@@ -31,17 +34,24 @@ class Report:
     inputs: tuple[Input, ...]
     verdict: Verdict
     coverage: Coverage
-    causes: tuple[Cause, ...]  # in the order of `findings`
-    findings: tuple[Finding, ...]
+    causes: tuple[Cause, ...]  # in the order of `logged`
+    logged: tuple[Finding, ...]  # by lines of logs
     facts: tuple[Fact, ...]
     novel: tuple[Novel, ...]
     novel_lines: int
+    nodes: tuple[Node, ...] = ()  # of bundles
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All: those of nodes as they told them, then those by lines of logs."""
+        return (*(one for node in self.nodes for one in node.findings), *self.logged)
 
     def document(self) -> dict[str, Any]:
         """The findings document, with `inputs`, `facts` and `novel` beside."""
         names = [source.name for source in self.inputs]
         return findings_document(self.verdict, self.findings, self.coverage) | {
             "inputs": [_input(source) for source in self.inputs],
+            "nodes": [node.document(names[node.source]) for node in self.nodes],
             "facts": [_fact(fact, names) for fact in self.facts],
             "novel": {
                 "lines": self.novel_lines,
@@ -64,18 +74,34 @@ def triage(
     folder, inputs = Folder(), [Input(_name(name)) for name in names]
     for index, (name, source) in enumerate(zip(names, inputs, strict=True)):
         Reader(source, index, matcher, folder).run((streams or {}).get(name))
+    for index, bundle in enumerate(tuple(inputs)):
+        for name, data in bundle.logs:
+            inputs.append(Input(f"{bundle.name}:{name}", part_of=index))
+            Reader(inputs[-1], len(inputs) - 1, matcher, folder).run(io.BytesIO(data))
+        bundle.logs = ()
     return judge(folder, inputs)
 
 
 def judge(folder: Folder, inputs: Sequence[Input]) -> Report:
     """The report on facts that were folded already."""
     facts = tuple(folder)
-    found = ordered(causes(facts))
+    told = nodes(inputs, facts)
+    found = [
+        cause
+        for cause in ordered(causes(facts))
+        if any(inputs[index].part_of is None for index in cause.sources)
+    ]
     results = [finding(cause, inputs) for cause in found]
-    outcome, coverage = verdict(results, inputs, len(facts))
+    plain = [source for source in inputs if source.told is None and source.part_of is None]
+    read = [fact for fact in facts if inputs[fact.source].part_of is None]
+    outcome, coverage = verdict(results, plain, len(read))
+    if told:
+        whole = not any(source.partial or source.failed for source in inputs)
+        logs = (outcome, coverage) if plain else None
+        outcome, coverage = folded(told, logs, whole=whole)
     return Report(
         tuple(inputs), outcome, coverage, tuple(found), tuple(results), facts,
-        tuple(folder.novel.values()), folder.novel_lines,
+        tuple(folder.novel.values()), folder.novel_lines, told,
     )  # fmt: skip
 
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from neuron_observer.contract import EXIT_CODES, instant
 from neuron_observer.model import Severity, Verdict
 from neuron_observer.text import printable
+from neuron_observer.triage import node_words
 from neuron_observer.triage.judge import label, place
+from neuron_observer.triage.nodes import RANK
 from neuron_observer.triage.phrases import DO, HEADLINES, KIND, PREFIXES, SPELLED
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ def text(report: Report, *, width: int = 100, explain: bool = False) -> str:
     """The whole report; lines are at most `width` wide, log lines are cut to it."""
     groups = grouped(report)
     lines = [headline(report), ""]
+    for node in report.nodes:
+        lines += node_words.lines(node, report.inputs, width)
     for number, group in enumerate(groups):
         loud = group.findings[0].severity is not Severity.INFO
         if loud and number:
@@ -53,7 +57,7 @@ def text(report: Report, *, width: int = 100, explain: bool = False) -> str:
 def grouped(report: Report) -> list[Group]:
     """Findings by what they are and what to do, in order."""
     groups: dict[tuple[object, ...], tuple[list[Finding], list[Cause]]] = {}
-    for finding, cause in zip(report.findings, report.causes, strict=True):
+    for finding, cause in zip(report.logged, report.causes, strict=True):
         key = (finding.id, finding.action, finding.severity, cause.culprit is not None)
         found, causes = groups.setdefault(key, ([], []))
         found.append(finding)
@@ -63,6 +67,8 @@ def grouped(report: Report) -> list[Group]:
 
 def headline(report: Report) -> str:
     """One line: what to do, where, how sure."""
+    if report.nodes and not _logs_are_worse(report):
+        return node_words.headline(max(report.nodes, key=lambda node: RANK.index(node.verdict)))
     loud = [g for g in grouped(report) if g.findings[0].severity is not Severity.INFO]
     if loud:
         return _title(report, loud[0])
@@ -71,6 +77,11 @@ def headline(report: Report) -> str:
     if report.verdict is Verdict.UNKNOWN:
         return "CANNOT TELL: nothing here that is known of Neuron devices"
     return "NO FAULT IN WHAT WAS HANDED OVER"
+
+
+def _logs_are_worse(report: Report) -> bool:
+    """Whether logs that came beside bundles say more than any node does."""
+    return report.verdict not in {node.verdict for node in report.nodes}
 
 
 def _title(report: Report, group: Group) -> str:
@@ -224,7 +235,7 @@ def _inputs(report: Report, width: int) -> list[str]:
         told = f": {state}, {source.lines} {_lines(source.lines)}, {kinds}"
         lines.append(_cut(_end_of(source.name, width - len(told)) + told, width))
         lines += [f"  {note}" for note in source.notes]
-    if report.verdict is Verdict.HEALTHY:
+    if report.verdict is Verdict.HEALTHY and not report.nodes:
         lines.append(
             "A log without a fault does not prove sound hardware: a memory error alone writes no\n"
             "kernel line. Run `neuron-observer check` on the node."

@@ -126,9 +126,7 @@ class HostReader:
             runs.append(self._run("jobs", self._read_jobs))
         if "slow" in lanes or ("topology", "derived", None) not in self._batches:
             self._keep([parts.topology_batch(self.topology, self.kept, self.clock)])
-        snapshot = self._join(tuple(runs))
-        if self._tape:
-            self._tape.tick(snapshot.monotonic, snapshot.at, asked)
+        snapshot = self._join(tuple(runs), asked)
         self._polled = True
         if not derived:
             return snapshot
@@ -224,7 +222,7 @@ class HostReader:
             error = f"{type(broken).__name__}: {broken}"
         return Run(name, not error, self.clock.monotonic() - begin, error)
 
-    def _join(self, runs: tuple[Run, ...]) -> Snapshot:
+    def _join(self, runs: tuple[Run, ...], asked: Collection[str]) -> Snapshot:
         batches = tuple(self._batches.values())
         if self._known is None:
             self._known = self._devices(batches)
@@ -242,6 +240,8 @@ class HostReader:
             job_scan=self.jobs.scan if self.jobs else None,
         )
         self._events.clear()
+        if self._tape:
+            self._tape.tick(snapshot.monotonic, snapshot.at, asked)
         return snapshot
 
     def _devices(self, batches: tuple[Batch, ...]) -> tuple[Device, ...]:

@@ -72,6 +72,7 @@ class FileSetTape:
         self._errors: dict[int, int] = {}  # by position, as far as they were told
         cpu = base == "proc" and "stat" in names and lean
         self._lean = names.index("stat") if cpu else -1
+        self._lean_stat = filters.LeanStat()
 
     def took(self, read_at: float, seconds: float) -> tuple[float, float]:
         """They were read."""
@@ -88,7 +89,7 @@ class FileSetTape:
         if type(content) is bytes and position != self._lean:
             return content
         found = content_or_errno(content)
-        return found if isinstance(found, int) else filters.lean_stat(found)
+        return found if isinstance(found, int) else self._lean_stat(found)
 
     def retire(self) -> None:
         """Nobody reads them any more."""
@@ -135,7 +136,7 @@ class LooseTape:
     def __init__(self, heard: deque[str | Took | Changed]) -> None:
         self._heard = heard
         self._positions: dict[str, int] = {}
-        self._paths: dict[int, str] = {}
+        self._paths: dict[int, str] = {}  # of what waits to be packed, too
         self._last: dict[int, bytes | int] = {}
         self._told: set[int] = set()  # positions of which a recording knows the path
         self._next = 0
@@ -164,7 +165,7 @@ class LooseTape:
 
     def _drop(self, path: str) -> None:
         position = self._positions.pop(path)
-        del self._last[position], self._paths[position]
+        del self._last[position]
         self._told.discard(position)
 
     def forget_ended(self, alive: Collection[str]) -> None:
@@ -179,9 +180,7 @@ class LooseTape:
         found: list[str] = []
         read: dict[int, bytes] = {}
         for position, one in zip(positions, contents, strict=True):
-            path = self._paths.get(position)
-            if path is None:  # gone meanwhile
-                continue
+            path = self._paths[position]
             if isinstance(one, int):
                 read.pop(position, None)
                 found.append(encoding.error_row(path, one))
@@ -197,14 +196,12 @@ class LooseTape:
         return found
 
     def standing(self) -> list[str]:
-        """Rows of all of them, numbered anew."""
-        known = [(path, self._last[position]) for path, position in list(self._positions.items())]
-        self._positions = {path: number for number, (path, _) in enumerate(known)}
-        self._paths = {number: path for path, number in self._positions.items()}
-        self._last = {number: content for number, (_, content) in enumerate(known)}
+        """Rows of all of them; of those that are gone the paths are forgotten."""
+        positions = dict(self._positions)
+        self._paths = {position: path for path, position in positions.items()}
         self._told = set()
-        self._next = len(known)
+        known = [(position, self._last[position]) for position in self._paths]
         return [
             encoding.row("files", [LOOSE, "", []]),
-            *self.rows(self._last.keys(), self._last.values()),
+            *self.rows([one for one, _ in known], [one for _, one in known]),
         ]

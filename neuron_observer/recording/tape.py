@@ -52,6 +52,7 @@ class Chunk(NamedTuple):
     content: bytes
     begin: float  # monotonic, of the first
     end: float  # of the last
+    ticks: int
 
 
 class _Tick(NamedTuple):
@@ -59,10 +60,6 @@ class _Tick(NamedTuple):
     wall: float
     lanes: tuple[str, ...]
     heard: list[Heard]
-
-
-def _as_it_is(text: str) -> str:
-    return text
 
 
 class HostTape:
@@ -77,7 +74,7 @@ class HostTape:
         take: Callable[[Chunk], None],
         *,
         lean: bool = False,
-        scrub: Callable[[str], str] = _as_it_is,
+        scrub: Callable[[str], str] = str,
     ) -> None:
         self._take, self._lean, self._scrub = take, lean, scrub
         self._heard: deque[Heard] = deque()  # of the tick at hand; any thread adds
@@ -216,6 +213,7 @@ class HostTape:
     @contextmanager
     def around(self) -> Iterator[None]:
         """Meanwhile the host is looked at anew; of what stood below /sys nothing counts."""
+        self.flush()  # while it is known which files were which
         with self._lock:
             for files in self._sets.values():
                 files.retire()
@@ -294,8 +292,8 @@ class HostTape:
         ticks, self._ticks, self._waiting = self._ticks, [], 0
         if ticks:
             rows = [row for tick in ticks for row in _tick_rows(tick)]
-            chunk = Chunk(encoding.packed(rows), ticks[0].monotonic, ticks[-1].monotonic)
-            self._take(chunk)
+            begin, end = ticks[0].monotonic, ticks[-1].monotonic
+            self._take(Chunk(encoding.packed(rows), begin, end, len(ticks)))
 
     def _forget_ended(self) -> None:
         """What was heard of processes that had ended by then."""

@@ -14,14 +14,19 @@ from neuron_observer.recording.reader import SCHEMA
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from neuron_observer.observer import Options
+    from neuron_observer.observer import HostReader, Options
     from neuron_observer.recording.tape import Chunk
 
 
-def header_row(
-    monotonic: float, wall: float, host_root: str, options: Options, **more: Any
-) -> str:
-    """The first row: by which clocks the rest is told, of which host, and how it was read."""
+def header_row(reader: HostReader, begin: float | None = None, **more: Any) -> str:
+    """The first row: by which clocks the rest is told, of which host, and how it is read.
+
+    `begin`: of the first tick (monotonic); by itself now.
+    """
+    clock = reader.clock
+    ago = 0.0 if begin is None else clock.monotonic() - begin
+    wall = clock.wall() - ago
+    options = {**told_options(reader.options), **more.pop("options", {})}
     return encoding.row(
         "capture",
         {
@@ -30,9 +35,9 @@ def header_row(
             "python": ".".join(map(str, sys.version_info[:3])),
             "at": instant(wall),
             "wall": wall,
-            "monotonic": monotonic,
-            "host_root": host_root,
-            "options": told_options(options),
+            "monotonic": clock.monotonic() - ago,
+            "host_root": reader.host.root,
+            "options": options,
             **more,
         },
     )
@@ -53,26 +58,34 @@ def told_options(options: Options) -> Mapping[str, Any]:
 
 
 class RecordingFile:
-    """The file; whole up to the last chunk at any time."""
+    """The file; whole up to the last chunk at any time.
+
+    What cannot be written is in `error`: a tape's reader must not be hit by it.
+    """
 
     def __init__(self, name: str, out: IO[bytes]) -> None:
         self.name = name
         self.bytes = 0
-        self.ticks_from: float | None = None  # monotonic
-        self.ticks_until: float | None = None
+        self.ticks = 0
+        self.span = 0.0  # seconds from the first tick to the last
+        self.error: InputError | None = None
+        self._begin: float | None = None
         self._out = out
 
     def write(self, content: bytes) -> None:
         """Append it and have the system know."""
+        if self.error is not None:
+            return
         try:
             self._out.write(content)
             self._out.flush()
         except OSError as error:
-            raise InputError(f"{self.name}: cannot be written: {error.strerror}") from error
+            self.error = InputError(f"{self.name}: cannot be written: {error.strerror}")
         self.bytes += len(content)
 
     def take(self, chunk: Chunk) -> None:
         """Some ticks more."""
-        self.ticks_from = chunk.begin if self.ticks_from is None else self.ticks_from
-        self.ticks_until = chunk.end
+        self._begin = chunk.begin if self._begin is None else self._begin
+        self.ticks += chunk.ticks
+        self.span = chunk.end - self._begin
         self.write(chunk.content)

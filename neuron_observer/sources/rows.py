@@ -132,8 +132,8 @@ class RowReader:
         self.header: dict[str, Any] = {}
         self.number = 0  # of the row that was read last
         self.latest = Pass()  # that is not finished
-        self._file = file
-        self._sets: dict[int, list[str]] = {}
+        self._name = file
+        self._sets: dict[int, dict[int, str]] = {}  # paths by position
 
     def take(self, row: str) -> Pass | None:
         """Read a row; the pass that it ends. InputError names the row that is wrong."""
@@ -143,7 +143,7 @@ class RowReader:
             self._take(row.rstrip("\n"))
         except _WRONG as error:
             raise InputError(
-                f"{self._file}:{self.number}: no row of a listing: {row.rstrip()[:60]!r}",
+                f"{self._name}:{self.number}: no row of a listing: {row.rstrip()[:60]!r}",
                 remedy="A row is: kind, path below /sys, JSON string, separated by tabs.",
             ) from error
         return None if self.latest is before else before
@@ -161,7 +161,7 @@ class RowReader:
 
     def _capture(self, value: Any) -> None:
         self.header = dict(value)
-        check_schema(self._file, self.header)
+        check_schema(self._name, self.header)
 
     def _at(self, value: Any) -> None:
         if float(value) > 0:
@@ -204,13 +204,11 @@ class RowReader:
     def _files(self, value: Any) -> None:
         number, base, names = value
         paths = [resolve_link("", f"{base}/{_text(name)}") for name in names]
-        self._sets[int(number)] = paths
+        self._sets[int(number)] = dict(enumerate(paths))
 
     def _file(self, value: Any) -> None:
         number, position, path = value
-        paths = self._sets.setdefault(int(number), [])
-        paths += [""] * (position + 1 - len(paths))
-        paths[position] = _text(path)
+        self._sets.setdefault(int(number), {})[int(position)] = _text(path)
 
     def _stat(self, value: Any) -> None:
         path, *fields = value
@@ -252,7 +250,20 @@ class RowReader:
 _COMMENTS: dict[str, Callable[[RowReader, Any], None]] = {
     word: getattr(RowReader, f"_{word}")
     for word in (
-        *("capture", "at", "error", "host", "kernel", "monitor", "base", "tick", "dir", "files", "file", "stat"),
+        *(
+            "capture",
+            "at",
+            "error",
+            "host",
+            "kernel",
+            "monitor",
+            "base",
+            "tick",
+            "dir",
+            "files",
+            "file",
+            "stat",
+        ),
         *("set", "took", "answer", "space", "log", "periods"),
     )
 }

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import signal
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -19,12 +17,10 @@ from neuron_observer.cli.options import (
 )
 from neuron_observer.clock import SystemClock
 from neuron_observer.contract import instant
-from neuron_observer.errors import InputError, UsageError
+from neuron_observer.errors import UsageError
 from neuron_observer.text import bytes_text, seconds_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from neuron_observer.model import Frame
     from neuron_observer.observer import HostReader
     from neuron_observer.recording.tape import HostTape
@@ -82,13 +78,16 @@ def command(  # noqa: PLR0913 - one an option
     from neuron_observer.recording import encoding  # noqa: PLC0415 - help needs none
     from neuron_observer.recording.scrub import Scrubber  # noqa: PLC0415 - the same
     from neuron_observer.recording.tape import HostTape  # noqa: PLC0415 - the same
-    from neuron_observer.recording.writer import header_row  # noqa: PLC0415 - the same
+    from neuron_observer.recording.writer import (  # noqa: PLC0415 - the same
+        header_row,
+        recording_file,
+    )
     from neuron_observer.sources.tapped import Tapped, tapped  # noqa: PLC0415 - the same
 
     refuse_host_files(host_root, output)
     host = open_host(host_root)
     name = output or f"neuron-recording-{_stamp()}.nobs.gz"
-    with _opened(name) as file:
+    with recording_file(name) as file:
         tape = HostTape(file.take, scrub=Scrubber(host) if scrub else str)
         heard = tapped(host, tape)
         if not isinstance(heard, Tapped):
@@ -114,21 +113,6 @@ def command(  # noqa: PLR0913 - one an option
 
 def _stamp() -> str:
     return (instant(SystemClock().wall()) or "").replace(":", "").partition(".")[0] + "Z"
-
-
-@contextmanager
-def _opened(name: str) -> Iterator[RecordingFile]:
-    from neuron_observer.recording.writer import RecordingFile  # noqa: PLC0415 - help needs none
-
-    try:
-        out = Path(name).open("wb")  # noqa: SIM115 - closed below
-    except OSError as error:
-        raise InputError(f"{name}: cannot be written: {error.strerror}") from error
-    file = RecordingFile(name, out)
-    with out:
-        yield file
-    if file.error is not None:
-        raise file.error
 
 
 def _record(file: RecordingFile, tape: HostTape, reader: HostReader, seconds: float | None) -> None:

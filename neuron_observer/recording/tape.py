@@ -76,6 +76,7 @@ class HostTape:
         lean: bool = False,
         scrub: Callable[[str], str] = str,
     ) -> None:
+        self.error = ""  # why ticks were lost
         self._take, self._lean, self._scrub = take, lean, scrub
         self._heard: deque[Heard] = deque()  # of the tick at hand; any thread adds
         self._lock = threading.Lock()  # of what stands
@@ -262,7 +263,17 @@ class HostTape:
     # What becomes of it.
 
     def tick(self, monotonic: float, wall: float, lanes: Collection[str]) -> None:
-        """All that was heard since the last one belongs to this turn of the reader."""
+        """All that was heard since the last one belongs to this turn of the reader.
+
+        What fails here must not hit the reader: it costs what waited, and is in `error`.
+        """
+        try:
+            self._tick(monotonic, wall, lanes)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the host is read on
+            self.error = f"{type(error).__name__}: {error}"
+            self._ticks, self._waiting = [], 0
+
+    def _tick(self, monotonic: float, wall: float, lanes: Collection[str]) -> None:
         heard: list[Heard] = []
         while self._heard:
             one = self._heard.popleft()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from neuron_observer import __version__
@@ -12,7 +14,7 @@ from neuron_observer.recording import encoding
 from neuron_observer.recording.reader import SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from neuron_observer.observer import HostReader, Options
     from neuron_observer.recording.tape import Chunk
@@ -89,3 +91,17 @@ class RecordingFile:
         self.ticks += chunk.ticks
         self.span = chunk.end - self._begin
         self.write(chunk.content)
+
+
+@contextmanager
+def recording_file(name: str) -> Iterator[RecordingFile]:
+    """A file to record into; InputError where it cannot be made, or, at the end, be written."""
+    try:
+        out = Path(name).open("wb")  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise InputError(f"{name}: cannot be written: {error.strerror}") from error
+    file = RecordingFile(name, out)
+    with out:
+        yield file
+    if file.error is not None:
+        raise file.error

@@ -16,17 +16,23 @@ from neuron_observer.collectors.own import LastReload
 from neuron_observer.daemon import Daemon
 from neuron_observer.daemon.activation import inherited_sockets
 from neuron_observer.daemon.answers import Answers
+from neuron_observer.daemon.dumping import Dumping
 from neuron_observer.daemon.heap import share_one_heap
 from neuron_observer.daemon.listening import listening, places, warning
 from neuron_observer.daemon.notify import Notifier
 from neuron_observer.daemon.pace import Pace
-from neuron_observer.daemon.reload import Reloader, log_by, put_in_force
+from neuron_observer.daemon.reload import Reloader, log_by, put_in_force, record_by
 from neuron_observer.daemon.signals import stopped_by_signals
 from neuron_observer.exporters.web import Web
 from neuron_observer.history import History
 from neuron_observer.log import open_log
 from neuron_observer.loop import Loop
 from neuron_observer.observer import HostReader, Options
+from neuron_observer.recording.dumps import Dumps
+from neuron_observer.recording.figures import RecorderFigures
+from neuron_observer.recording.flight import FlightRecorder
+from neuron_observer.sources.hostfs import RecordedHost
+from neuron_observer.sources.tapped import tapped
 from neuron_observer.store import open_store
 
 if TYPE_CHECKING:
@@ -93,22 +99,26 @@ def _run(plan: Plan, listeners: Sequence[socket.socket], ways: Ways, spoken: _Sp
         kernel_cursor=store.cursor,
         patterns=plan.patterns,
         monitor=plan.monitor,
+        heartbeats=plan.heartbeats,
         reload=last,
     )
-    reader = HostReader(host, clock, options)
+    recorder = _recorder(plan, host)
+    reader = HostReader(tapped(host, recorder.tape) if recorder else host, clock, options)
     history = History(window=plan.window, limit=plan.history_bytes)
     loop = Loop(reader, schedule=holds.lanes, judge=judge, history=history, explain=judge.explain)
     pace = Pace(loop, clock, lines, quiet=holds.quiet, budget=holds.budget)
     loop.subscribe(pace.note)
     keeper = store.keep(judge, tell=loop.tell, cursor=lambda: reader.kernel_cursor)
     reader.beside.append(("store", keeper.figures))
+    if recorder:
+        _record(recorder, loop)
     answers = Answers(
         loop.feed,
         clock,
         period=lambda: loop.schedule.periods["normal"],
         topology=lambda: reader.topology,
         past=store.past,
-        submit=keeper.submit,
+        submit=Dumping(recorder, keeper.submit),
     )
     loop.each_pass(notifier.beat)
     daemon = Daemon(
@@ -127,7 +137,11 @@ def _run(plan: Plan, listeners: Sequence[socket.socket], ways: Ways, spoken: _Sp
     reloader = Reloader(
         holds,
         ways.anew,
-        [partial(put_in_force, loop, judge, daemon.page, pace), partial(log_by, lines)],
+        [
+            partial(put_in_force, loop, judge, daemon.page, pace),
+            partial(log_by, lines),
+            *([partial(record_by, recorder)] if recorder else []),
+        ],
         last,
         lines,
         around=notifier.reloading,
@@ -144,6 +158,30 @@ def _run(plan: Plan, listeners: Sequence[socket.socket], ways: Ways, spoken: _Sp
             say = lines.warning if plan.state else lines.info
             say("kept_in_memory", f"kept in memory only: {store.problem}")
         daemon.run()
+    if recorder:
+        recorder.close()
+
+
+def _recorder(plan: Plan, host: HostFs) -> FlightRecorder | None:
+    """The flight recorder, unless it is off; without a state directory it writes nothing.
+
+    A recording that is read needs none.
+    """
+    if not plan.record or isinstance(host, RecordedHost):
+        return None
+    limits = plan.in_force.recorder
+    dumps = Dumps(plan.state, limits.disk_bytes) if plan.state else None
+    told = {"trust_untested_driver": plan.in_force.trust_untested_driver}
+    return FlightRecorder(limits, dumps, options=told)
+
+
+def _record(recorder: FlightRecorder, loop: Loop) -> None:
+    """Have it hear what the loop reads."""
+    recorder.tell = loop.tell
+    recorder.begin(loop.reader)
+    loop.subscribe(lambda frame: recorder.note(frame, loop.schedule.periods))
+    figures = RecorderFigures(recorder.status, loop.reader.clock)
+    loop.reader.beside.append((figures.name, figures.poll))
 
 
 def _web(file: str | None, clock: Clock, lines: Log) -> Web | None:

@@ -15,6 +15,7 @@ from neuron_observer.daemon.budget import Budget
 from neuron_observer.daemon.plan import InForce, Plan, Setting
 from neuron_observer.errors import InputError
 from neuron_observer.exporters.http.limits import Limits
+from neuron_observer.recording.flight import Limits as RecorderLimits
 from neuron_observer.rules.patterns import load
 from neuron_observer.store.retention import Retention
 
@@ -47,6 +48,8 @@ def planned(sources: Sources, extra: Sequence[str], host_root: str) -> Plan:
         config.path_map,
         config.all_devices,
         config.kubelet,
+        config.recorder.enabled,
+        config.jobs.heartbeats or None,
     )
 
 
@@ -68,6 +71,7 @@ def in_force(loaded: Loaded, rules: tuple[Rule, ...]) -> InForce:
         config.export.detail,
         config.export.job_labels,
         (config.log.format, config.log.level),
+        _recorder(config),
     )
 
 
@@ -98,6 +102,11 @@ def _limits(config: Config) -> Limits:
         idle_seconds=http.idle,
         answer_seconds=http.answer,
     )
+
+
+def _recorder(config: Config) -> RecorderLimits:
+    told = config.recorder
+    return RecorderLimits(told.window, told.max_bytes, told.disk_bytes, told.every)
 
 
 def _monitor(config: Config, host_root: str) -> MonitorFeed | None:

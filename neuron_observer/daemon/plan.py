@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from neuron_observer.daemon.budget import Budget
     from neuron_observer.exporters.http.limits import Limits
     from neuron_observer.live import MonitorFeed
+    from neuron_observer.recording.flight import Limits as RecorderLimits
     from neuron_observer.rules.pattern import Pattern
     from neuron_observer.rules.rule import Rule
     from neuron_observer.store.retention import Retention
@@ -40,6 +41,7 @@ class InForce(NamedTuple):
     detail: Detail
     job_labels: bool
     log: tuple[str, str]  # form, level
+    recorder: RecorderLimits
 
 
 class Plan(NamedTuple):
@@ -61,3 +63,5 @@ class Plan(NamedTuple):
     path_map: Mapping[str, str]
     all_devices: bool
     kubelet: bool
+    record: bool  # whether there is a flight recorder
+    heartbeats: str | None  # folder of the step hook's files

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from neuron_observer.log import Log
     from neuron_observer.loop import Loop
     from neuron_observer.model import Frame
+    from neuron_observer.recording.flight import FlightRecorder
     from neuron_observer.rules.rule import Rule
 
 
@@ -147,6 +148,11 @@ def _rules_told(before: Sequence[Rule], now: Sequence[Rule]) -> list[str]:
     }
     told = [f"{number} {word}" for word, number in counts.items() if number]
     return [f"rules: {', '.join(told)}"] if told else []
+
+
+def record_by(recorder: FlightRecorder, holds: InForce) -> None:
+    """What the flight recorder may take from now on."""
+    recorder.configure(holds.recorder)
 
 
 def log_by(log: Log, holds: InForce) -> None:

@@ -17,6 +17,7 @@ from neuron_observer.rules.matcher import Matcher
 from neuron_observer.sources.hostfs import LoggingHost, RecordedHost
 from neuron_observer.sources.kernel import open_kernel_log
 from neuron_observer.sources.pump import PumpedLines
+from neuron_observer.sources.tapped import tapped_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,8 +62,9 @@ class KernelReader:
         """
         self._host, self._clock = host, clock
         self.classifier = LineClassifier(Matcher(patterns) if patterns else None)
-        self._source = _kernel_source(host, self.classifier.matcher, pump=keep, news=news)
-        self.announced = news is not None and isinstance(self._source, PumpedLines)
+        source = _kernel_source(host, self.classifier.matcher, pump=keep, news=news)
+        self.announced = news is not None and isinstance(source, PumpedLines)
+        self._source = tapped_lines(host, "kernel", source)
         live = not isinstance(host, RecordedHost) or host.timed
         self._collector = KernelLogCollector(
             self._source,

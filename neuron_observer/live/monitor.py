@@ -8,6 +8,7 @@ from neuron_observer.collectors.monitor import COMMAND, MonitorCollector, open_m
 from neuron_observer.collectors.monitor_batches import MonitorBatches, has_full_period
 from neuron_observer.sources.child import Children
 from neuron_observer.sources.hostfs import RecordedHost
+from neuron_observer.sources.tapped import tapped_lines
 
 if TYPE_CHECKING:
     from neuron_observer.clock import Clock
@@ -38,9 +39,10 @@ class MonitorReader:
         mode, path, command = self.feed
         if mode == "child" and isinstance(self._host, RecordedHost):
             return self._host.lines("monitor")
-        return open_monitor(
+        source = open_monitor(
             mode, self._clock, path=path, command=command or COMMAND, children=self._children
         )
+        return source and tapped_lines(self._host, "monitor", source)
 
     def poll(self) -> list[Batch]:
         """The state of the tool, and its last report."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from neuron_observer.sources.filesets import Content
     from neuron_observer.sources.hostfs import HostFs, Witness
 
-COUNT_BYTES = 64  # enough for any 64-bit number; a longer answer is no number
+COUNT_BYTES = 32  # enough for any 64-bit number; a longer answer is no number
 CPU_STAT_BYTES = 1 << 18  # /proc/stat has a line a processor and a word an interrupt
 _DENIED = {errno.EACCES, errno.EPERM}
 _REASONS = {

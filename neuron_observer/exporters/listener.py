@@ -38,9 +38,13 @@ def parse_address(text: str) -> Address:
 
 def listen(address: Address) -> socket.socket:
     """A listening socket; `UsageError` where it cannot be had."""
+    host = address.host  # as text it costs the names of all scripts, 400 kB
     try:
         family, kind, protocol, _, where = socket.getaddrinfo(
-            address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            host.encode() if host.isascii() else host,
+            address.port,
+            type=socket.SOCK_STREAM,
+            flags=socket.AI_PASSIVE,
         )[0]
     except (OSError, UnicodeError) as error:
         raise UsageError(f"{address}: {error}", remedy=_FORM) from None

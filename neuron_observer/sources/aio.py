@@ -12,9 +12,8 @@ import errno
 import os
 import struct
 import sys
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate
-from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
@@ -62,20 +61,75 @@ def _numbers(count: int) -> list[int]:
     return list(range(count))
 
 
+class _Channel:
+    """A context of the kernel, and room for the results of what is read through it."""
+
+    def __init__(self, call: _Call, room: int) -> None:
+        """OSError where the kernel gives none."""
+        self.room = room  # reads that it takes at once
+        self.context = ctypes.c_ulong(0)
+        events = (ctypes.c_int64 * (_EVENT_WORDS * room))()
+        self.events = events
+        self.first = ctypes.byref(events)
+        self.bytes = memoryview(events).cast("B")
+        call(call.numbers.setup, ctypes.c_long(room), ctypes.byref(self.context))
+
+
+class _Call:
+    """System calls by number, again where a signal came between."""
+
+    def __init__(self, numbers: _Calls) -> None:
+        self.numbers = numbers
+        self._syscall = ctypes.CDLL(None, use_errno=True).syscall
+        self._syscall.restype = ctypes.c_long
+
+    def __call__(self, number: int, *arguments: object) -> int:
+        """What it gives; OSError of what it refuses."""
+        while (result := self._syscall(ctypes.c_long(number), *arguments)) < 0:
+            code = ctypes.get_errno()
+            if code != errno.EINTR:
+                raise OSError(code, os.strerror(code))
+        return int(result)
+
+
+class _Channels:
+    """Those that nobody uses: a read takes one and gives it back, so a thread has one for all sets.
+
+    None is ever destroyed: that waits for all processors (io_destroy: some 20 ms, more under load).
+    They go with the process, all at once.
+    """
+
+    _LEAST: ClassVar = 512
+    _free: ClassVar[list[_Channel]] = []
+
+    @classmethod
+    def take(cls, call: _Call, count: int) -> _Channel:
+        """One for so many reads; OSError where the kernel gives none."""
+        free = cls._free
+        try:
+            channel = free.pop()  # not asked whether there is one: another thread may take it
+        except IndexError:
+            channel = None
+        if channel and channel.room >= count:
+            return channel
+        return _Channel(call, max(count, cls._LEAST))  # a smaller one is left for good
+
+    @classmethod
+    def give(cls, channel: _Channel) -> None:
+        """Leave one to whoever reads next."""
+        cls._free.append(channel)
+
+
 class Reads:
     """Descriptors that are read together, from their beginning; used by one thread at a time."""
 
     def __init__(self, calls: _Calls, descriptors: Sequence[int], limits: Sequence[int]) -> None:
         """OSError where the kernel gives no context."""
         count = len(descriptors)
-        self._calls = calls
-        self._syscall = ctypes.CDLL(None, use_errno=True).syscall
-        self._syscall.restype = ctypes.c_long
-        self._context = ctypes.c_ulong(0)
+        self._call = _call(calls)
         self._buffer = ctypes.create_string_buffer(sum(limits))
+        self._bytes = memoryview(self._buffer).cast("B")
         self._limits = tuple(limits)
-        self._events = (ctypes.c_int64 * (_EVENT_WORDS * count))()
-        self._words = memoryview(self._events).cast("B").cast("q")
         self._requests = (_Request * count)()
         self._pointers = (ctypes.c_void_p * count)()
         where, request = ctypes.addressof(self._buffer), ctypes.addressof(self._requests)
@@ -89,51 +143,57 @@ class Reads:
             self._pointers[i] = request + i * ctypes.sizeof(_Request)
         # The arguments of nearly every call, made once.
         self._submit_all = ctypes.c_long(count), ctypes.byref(self._pointers)
-        self._gather_all = *2 * (ctypes.c_long(count),), ctypes.byref(self._events), None
+        self._every = ctypes.c_long(count)
         self._order = _numbers(count)
-        self._results = b""  # the events of the last read
+        # Of the last read. A bytearray compares with what lies in memory without a copy of it.
+        self._results, self._data = bytearray(), bytearray()
         self._sizes: list[int] = []
         self._form = struct.Struct("")
-        self._data = b""
         self._contents: list[bytes] = []
-        self._room = _Spare.take(self._context, count)  # reads that the context takes at once
-        if not self._room:
-            self._room = count
-            self._call(calls.setup, ctypes.c_long(count), ctypes.byref(self._context))
+        _Channels.give(_Channels.take(self._call, count))  # refused now, it is refused once
 
     def read(self) -> list[bytes]:
         """What each holds now, the same list as before if nothing is new; OSError if one fails."""
-        self._transfer()
-        results, data = bytes(self._events), self._buffer.raw
-        if data == self._data and results == self._results:
+        if self._transfer() and self._data == self._bytes:
             return self._contents
-        if results != self._results:
-            self._take_sizes()
-            self._results = results
-        self._data = data
-        self._contents = list(self._form.unpack(data))
+        self._data[:] = self._bytes
+        self._contents = list(self._form.unpack(self._data))
         return self._contents
 
-    def _transfer(self) -> None:
-        """Read all into the buffer."""
+    def _transfer(self) -> bool:
+        """Read all into the buffer; whether each gave as much as before."""
         count, done = len(self._order), 0
         failure: OSError | None = None
+        channel = _Channels.take(self._call, count)
+        submit = self._call.numbers.submit
         while done < count and failure is None:
             try:
-                done += self._call(self._calls.submit, self._context, *self._to_submit(done))
+                done += self._call(submit, channel.context, *self._to_submit(done))
             except OSError as error:
                 failure = error
-        self._gather(done)
+        self._gather(channel, done)
+        results = channel.bytes[: count * _EVENT_WORDS * 8]
+        alike = self._results == results
+        if not alike:
+            self._results[:] = results
+        _Channels.give(channel)  # with nothing owed: what was submitted has been taken
         if failure:
-            self._results = b""  # of some
+            self._results.clear()  # of some
             raise failure
+        if not alike:
+            self._take_sizes()
+        return alike
 
-    def _gather(self, count: int) -> None:
-        """Take the results of so many reads."""
+    def _gather(self, channel: _Channel, count: int) -> None:
+        """Take the results of so many reads, without a limit of time."""
         got = 0
         while got < count:
-            wanted = self._to_gather(got, count)
-            got += self._call(self._calls.getevents, self._context, *wanted)
+            if not got and count == len(self._order):
+                left, room = self._every, channel.first
+            else:
+                left = ctypes.c_long(count - got)
+                room = ctypes.byref(channel.events, got * _EVENT_WORDS * 8)
+            got += self._call(self._call.numbers.getevents, channel.context, left, left, room, None)
 
     def _to_submit(self, done: int) -> tuple[object, ...]:
         """How many, and where their pointers begin."""
@@ -142,77 +202,29 @@ class Reads:
         pointers = ctypes.byref(self._pointers, done * ctypes.sizeof(ctypes.c_void_p))
         return ctypes.c_long(len(self._order) - done), pointers
 
-    def _to_gather(self, got: int, count: int) -> tuple[object, ...]:
-        """How many at least and at most, and where to put them; without a limit of time."""
-        if not got and count == len(self._order):
-            return self._gather_all
-        left = ctypes.c_long(count - got)
-        return left, left, ctypes.byref(self._events, got * _EVENT_WORDS * 8), None
-
     def _take_sizes(self) -> None:
-        """How much each gave, of the results that are there."""
-        found, sizes = self._words[0::_EVENT_WORDS].tolist(), self._words[2::_EVENT_WORDS].tolist()
+        """How much each gave."""
+        words = memoryview(bytes(self._results)).cast("q")
+        found, sizes = words[0::_EVENT_WORDS].tolist(), words[2::_EVENT_WORDS].tolist()
         if found != self._order:  # as they came
             sizes = [size for _, size in sorted(zip(found, sizes, strict=True))]
         if min(sizes) < 0:
             number = -min(sizes)
-            self._results = b""
+            self._results.clear()
             raise OSError(number, os.strerror(number))
         if sizes != self._sizes:
             parts = [f"{n}s{most - n}x" for n, most in zip(sizes, self._limits, strict=True)]
-            self._form, self._sizes = struct.Struct("".join(parts)), sizes
-
-    def _call(self, number: int, *arguments: object) -> int:
-        """A system call, again where a signal came between."""
-        while (result := self._syscall(ctypes.c_long(number), *arguments)) < 0:
-            code = ctypes.get_errno()
-            if code != errno.EINTR:
-                raise OSError(code, os.strerror(code))
-        return int(result)
-
-    def close(self) -> None:
-        """Leave the context to whoever needs one next; the descriptors are the caller's."""
-        if self._context.value:
-            every, none = ctypes.c_long(len(self._order)), ctypes.c_long(0)
-            left_over = ctypes.byref(self._events)
-            self._call(self._calls.getevents, self._context, none, every, left_over, None)
-            if not _Spare.keep(self._context, self._room):
-                self._call(self._calls.destroy, self._context)
-            self._context.value = 0
+            self._form, self._sizes = _form("".join(parts)), sizes
 
 
-class _Spare:
-    """Contexts that nobody uses.
+@cache  # one library, however many sets
+def _call(numbers: _Calls) -> _Call:
+    return _Call(numbers)
 
-    To destroy one waits for all processors (io_destroy: some 20 ms, more under load), and a driver
-    that is loaded again, or a daemon that ends, closes a hundred. Those that are left go with the
-    process, all at once.
-    """
 
-    _MOST: ClassVar = 256
-    _lock: ClassVar = Lock()
-    _free: ClassVar[list[tuple[int, int]]] = []  # (room, context)
-
-    @classmethod
-    def take(cls, context: ctypes.c_ulong, count: int) -> int:
-        """Set a context that takes so many reads; its room, 0 if there is none."""
-        with cls._lock:
-            fitting = [each for each in cls._free if each[0] >= count]
-            if not fitting:
-                return 0
-            best = min(fitting)
-            cls._free.remove(best)
-        context.value = best[1]
-        return best[0]
-
-    @classmethod
-    def keep(cls, context: ctypes.c_ulong, room: int) -> bool:
-        """Keep one for the next; False if there are enough."""
-        with cls._lock:
-            if len(cls._free) >= cls._MOST:
-                return False
-            cls._free.append((room, context.value))
-            return True
+@lru_cache(64)  # devices that are alike give as much, until their counters have grown
+def _form(text: str) -> struct.Struct:
+    return struct.Struct(text)
 
 
 def open_reads(descriptors: Sequence[int], limits: Sequence[int]) -> Reads | None:

@@ -143,8 +143,6 @@ class KeptFiles:
 
     def _read_singly(self) -> None:
         """Until a descriptor is new: a kernel without AIO for such files is not asked each time."""
-        if self._reads:
-            self._reads.close()
         self._reads = None
 
     def _one(self, number: int) -> Content:

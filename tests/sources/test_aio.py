@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,12 +40,11 @@ def descriptors(files: list[Path]) -> Iterator[list[int]]:
 
 
 @pytest.fixture
-def reads(descriptors: list[int]) -> Iterator[Reads]:
+def reads(descriptors: list[int]) -> Reads:
     """The same, read together."""
     made = open_reads(descriptors, [LIMIT] * len(descriptors))
     assert made is not None, "this kernel has no AIO"
-    yield made
-    made.close()
+    return made
 
 
 def test_reads_what_pread_reads(reads: Reads, files: list[Path], descriptors: list[int]) -> None:
@@ -68,7 +68,6 @@ def test_is_cut_at_its_limit(files: list[Path], descriptors: list[int]) -> None:
     reads = open_reads(descriptors, [10, *[LIMIT] * (MANY - 1)])
     assert reads is not None
     assert reads.read()[:2] == [b"x" * 10, b"1\n"]
-    reads.close()
 
 
 def test_a_bad_descriptor_is_an_error(tmp_path: Path) -> None:
@@ -83,48 +82,54 @@ def test_a_bad_descriptor_is_an_error(tmp_path: Path) -> None:
         for _ in range(2):
             with pytest.raises(OSError, match=r"directory|descriptor|Invalid"):
                 reads.read()
-        reads.close()
     os.close(descriptor)
     os.close(folder)
 
 
-def test_closes_twice(reads: Reads) -> None:
-    """The context is given back once: a second close does nothing, and nothing can be read."""
-    assert reads.read()
-    reads.close()
-    reads.close()
-    with pytest.raises(OSError, match="Invalid argument"):
-        reads.read()
-
-
-def test_a_context_is_used_again(monkeypatch: pytest.MonkeyPatch, descriptors: list[int]) -> None:
-    """To destroy one costs more than all reads; a smaller set fits, a larger one does not."""
-    monkeypatch.setattr(aio._Spare, "_free", [])
-    first = open_reads(descriptors, [LIMIT] * MANY)
+def test_one_channel_does_for_all_sets(
+    monkeypatch: pytest.MonkeyPatch, descriptors: list[int]
+) -> None:
+    """A larger set gets a larger one, which does for all from then on."""
+    free: list[aio._Channel] = []
+    monkeypatch.setattr(aio._Channels, "_free", free)
+    monkeypatch.setattr(aio._Channels, "_LEAST", 2)
+    first, again = (open_reads(some, [LIMIT] * len(some)) for some in (descriptors, descriptors))
     assert first is not None
-    expected, context = first.read(), first._context.value
-    first.close()
-    again = open_reads(descriptors[:2], [LIMIT] * 2)
     assert again is not None
-    assert (again._context.value, again._room) == (context, MANY)
-    assert again.read() == expected[:2]
+    expected = first.read()
+    [channel] = free
+    assert again.read() == expected
+    assert (free, channel.room) == ([channel], MANY)
     other = open_reads(descriptors * 100, [LIMIT] * (MANY * 100))
     assert other is not None
-    assert other._context.value not in (0, context)
     assert other.read() == expected * 100
-    again.close()
-    other.close()
-    monkeypatch.setattr(aio._Spare, "_MOST", 2)
-    third = open_reads(descriptors * 200, [LIMIT] * (MANY * 200))
-    assert third is not None
-    third.close()  # there are enough
-    assert aio._Spare._free == [(MANY, context), (MANY * 100, aio._Spare._free[1][1])]
+    [larger] = free
+    assert larger.room == MANY * 100
+    assert first.read() is expected
+    assert free == [larger]
+
+
+def test_threads_read_at_the_same_time(descriptors: list[int], files: list[Path]) -> None:
+    """Each through a channel of its own."""
+    sets = [open_reads(descriptors, [LIMIT] * MANY) for _ in range(4)]
+    wanted = [file.read_bytes() for file in files]
+    found: list[list[bytes]] = []
+
+    def read(reads: Reads) -> None:
+        found.extend(reads.read() for _ in range(200))
+
+    threads = [threading.Thread(target=read, args=(one,)) for one in sets if one]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert found == [wanted] * 800
 
 
 @pytest.mark.parametrize("machine", ["riscv64", "x86_64", "aarch64"])
 def test_where_there_is_none(monkeypatch: pytest.MonkeyPatch, machine: str) -> None:
     """An unknown processor, or a kernel that gives no context: then nobody reads so."""
-    monkeypatch.setattr(aio._Spare, "_free", [])
+    monkeypatch.setattr(aio._Channels, "_free", [])
     monkeypatch.setattr(aio, "_CALLS", {machine: aio._Calls(1 << 20, 1 << 20, 1 << 20, 1 << 20)})
     assert open_reads([0], [LIMIT]) is None
 
@@ -174,6 +179,5 @@ def test_any_contents(tmp_path_factory: pytest.TempPathFactory, passes: list[lis
         for path, content in zip(paths, contents, strict=True):
             path.write_bytes(content)
         assert reads.read() == [contents[0][:8], contents[1], contents[2]]
-    reads.close()
     for descriptor in descriptors:
         os.close(descriptor)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 #   #files [7, "sys/devices/…", ["stats/…/total", …]]       files that are read together
 #   #file [7, 12, "proc/1/stat"]                            one more of them, its position and path
 #   #set [7, [0, 4], "12\n\f44\n"]                          contents of some of these
-#   #took [[7, 1234.501, 0.002], …]                         when they were read, and for how long
+#   #took [[7, 8], 1234.501, 0.002]                         when sets were read, and for how long
 #   #answer [7, 1234.4, [0.00001, …]]                       a device's firmware answered
 #   #space ["/", 1000, 400]                                 a file system: size, available or null
 #   #log ["kernel", {"name": "/dev/kmsg", "dropped": 3}]    how a log itself does
@@ -222,10 +222,12 @@ class RowReader:
             nodes[paths[position]] = Node("file", 0o444, raw)
 
     def _took(self, value: Any) -> None:
-        for number, read_at, seconds in value:
+        numbers, read_at, seconds = value
+        took = Took(float(read_at), float(seconds))
+        for number in numbers:
             paths = self._sets[number]
             if paths:
-                self.latest.took[paths[0]] = Took(float(read_at), float(seconds))
+                self.latest.took[paths[0]] = took
 
     def _answer(self, value: Any) -> None:
         number, read_at, seconds = value

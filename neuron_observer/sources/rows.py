@@ -112,6 +112,32 @@ class Pass:
     periods: dict[str, float] = field(default_factory=dict)
 
 
+def _put(nodes: dict[str, Node], path: str, node: Node) -> None:
+    """What was said of a path before, and below one that is gone, does not count any more."""
+    if node.error == errno.ENOENT:
+        below = f"{path}/"
+        for old in [old for old in nodes if old == path or old.startswith(below)]:
+            del nodes[old]
+    nodes[path] = node
+
+
+def merged(one: Pass, other: Pass) -> Pass:
+    """Two passes, the later one second, as one that says the same; it takes the place of both."""
+    if other.whole:
+        other.kernel[:0], other.monitor[:0] = one.kernel, one.monitor
+        return other
+    for path, node in other.nodes.items():
+        _put(one.nodes, path, node)
+    one.at, one.tick = other.at, other.tick or one.tick
+    one.kernel += other.kernel
+    one.monitor += other.monitor
+    one.stats.update(other.stats)
+    one.spaces.update(other.spaces)
+    one.logs.update(other.logs)
+    one.periods.update(other.periods)
+    return one
+
+
 def check_schema(file: str, header: dict[str, Any]) -> None:
     """InputError for a file of a later form than this reads."""
     schema = str(header.get("schema", ""))
@@ -179,12 +205,8 @@ class RowReader:
 
     def _error(self, value: Any) -> None:
         path, mode, name = map(_text, value)
-        node, nodes = Node("file", int(mode, 8), error=_ERRNO[name]), self.latest.nodes
-        if node.error == errno.ENOENT:  # what this pass said of it before does not count
-            below = f"{path}/"
-            for old in [old for old in nodes if old == path or old.startswith(below)]:
-                del nodes[old]
-        nodes[path] = node
+        node = Node("file", int(mode, 8), error=_ERRNO[name])
+        _put(self.latest.nodes, path, node)
 
     def _host(self, value: Any) -> None:
         path, mode, text = map(_text, value)

@@ -19,15 +19,16 @@ from typing import TYPE_CHECKING, Any
 from neuron_observer.errors import InputError
 from neuron_observer.sources.filesets import EachFile
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT, Entry, EntryKind, resolve_link
+from neuron_observer.sources.passes import Node, Pass, merged
 from neuron_observer.sources.replay import ListedLines
-from neuron_observer.sources.rows import Node, Pass, RowReader, encode, merged
+from neuron_observer.sources.rows import RowReader, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from neuron_observer.sources.lines import LineSource
+    from neuron_observer.sources.passes import Folder
     from neuron_observer.sources.replay import Log
-    from neuron_observer.sources.rows import Folder
 
 MOVING = "normal"  # the lane of what moves all the time
 _LAST_TICKS = 4  # that are kept apart

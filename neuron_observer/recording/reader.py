@@ -12,7 +12,7 @@ from neuron_observer.sources.rows import RowReader, check_schema
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from neuron_observer.sources.rows import Pass
+    from neuron_observer.sources.passes import Pass
 
 SCHEMA = "neuron-observer/recording/1"
 SUFFIX = ".nobs.gz"

@@ -83,7 +83,7 @@ class Ring:
     @property
     def shortened(self) -> bool:
         """Whether bytes ran out, so that the window is shorter than it should be."""
-        return self._overflowed and self.seconds < self.window
+        return self._overflowed and self.seconds < self.window * (1 - 1 / _GROUPS)
 
     def parts(self) -> list[bytes]:
         """All that is held, in order."""

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from math import isfinite
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,36 +17,45 @@ from hypothesis import strategies as st
 from neuron_observer import hook
 from tests.hook.reading import SIZE, Heartbeat, heartbeat
 
-ACTS = ("collective", "failed", "cut", "async", "data", "tokens", "pause", "eval", "step", "gone")
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MARK = hook.stamp("all_reduce", "4 8")
 
 
-def _act(recorder: hook.Recorder, act: str) -> None:
-    mark = hook.stamp("all_reduce", "4 8")
-    if act == "collective":
-        recorder.leave(recorder.enter(mark))
-    elif act == "failed":
-        recorder.enter(mark)
-        recorder.abandon()
-    elif act == "cut":  # a signal, between two writes
-        recorder.open()
-        recorder.words[2] = recorder.generation + 1
-    elif act == "async":
-        recorder.uncertain()
-    elif act == "data":
-        recorder.given(recorder.ask())
-    elif act == "tokens":
-        recorder.add_tokens(8)
-    elif act == "pause":
-        recorder.turn(hook.CHECKPOINT)
-        recorder.resume()
-    elif act == "eval":
-        recorder.pause(hook.EVALUATION)
-    elif act == "gone":
-        if recorder.file is not None and recorder.renewals < 4:
-            Path(recorder.file.path).unlink(missing_ok=True)
-            recorder._check()
-    else:
-        recorder.finish()
+def _fail(recorder: hook.Recorder) -> None:
+    recorder.enter(MARK)
+    recorder.abandon()
+
+
+def _cut(recorder: hook.Recorder) -> None:
+    """A signal, between two writes."""
+    recorder.words[2] = recorder.generation + 1
+
+
+def _pause(recorder: hook.Recorder) -> None:
+    recorder.turn(hook.CHECKPOINT)
+    recorder.resume()
+
+
+def _remove(recorder: hook.Recorder) -> None:
+    if recorder.file is not None and recorder.renewals < 4:
+        Path(recorder.file.path).unlink(missing_ok=True)
+        recorder._check()
+
+
+ACTS: dict[str, Callable[[hook.Recorder], object]] = {
+    "collective": lambda recorder: recorder.leave(recorder.enter(MARK)),
+    "failed": _fail,
+    "cut": _cut,
+    "async": hook.Recorder.uncertain,
+    "data": lambda recorder: recorder.given(recorder.ask()),
+    "tokens": lambda recorder: recorder.add_tokens(8),
+    "pause": _pause,
+    "eval": lambda recorder: recorder.pause(hook.EVALUATION),
+    "step": hook.Recorder.finish,
+    "gone": _remove,
+}
 
 
 def _holds(seen: Heartbeat) -> None:
@@ -61,7 +71,7 @@ def _holds(seen: Heartbeat) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.sampled_from(ACTS), max_size=30))
+@given(st.lists(st.sampled_from(sorted(ACTS)), max_size=30))
 def test_any_sequence_leaves_a_consistent_file(acts: list[str]) -> None:
     """Steps, collectives that fail, signals between two writes, a file that is removed."""
     folder = tempfile.mkdtemp()
@@ -70,7 +80,7 @@ def test_any_sequence_leaves_a_consistent_file(acts: list[str]) -> None:
     try:
         recorder.open()
         for act in acts:
-            _act(recorder, act)
+            ACTS[act](recorder)
             steps += act == "step"
             collectives += act in {"collective", "failed"}
         assert recorder.file is not None

@@ -231,7 +231,7 @@ class Recorder:
         self.inside = self.asking = False
         self.phase, self.source = INIT, NONE
         self.identity = (-1, -1, -1, 0)
-        self.paused_in: dict[int, int] = {}
+        self.paused_in: dict[int, tuple[int, int]] = {}
         self.step_began = 0.0
         self.input_seen = False
         self.expects = False  # gradients are reduced out of sight: a step without is not known
@@ -259,11 +259,20 @@ class Recorder:
         if self.file is None:
             self.owner = threading.get_ident()
             self.step_began = time.monotonic()
-            self._attach(_File(self.folder))
+            self._take(_File(self.folder))
 
     def _detach(self) -> None:
         self.words = self.bytes = memoryview(b"")
         self.numbers: memoryview[float] = memoryview(b"").cast("d")
+
+    def _take(self, file: _File) -> None:
+        try:
+            self._attach(file)
+        except BaseException:
+            self.file = None
+            self._detach()
+            file.close(remove=True)
+            raise
 
     def _attach(self, file: _File) -> None:
         self.file, self.bytes = file, file.bytes
@@ -323,7 +332,7 @@ class Recorder:
         new = _File(self.folder)
         new.bytes[_HEADER:] = old.bytes[_HEADER:]
         self.stamped = b""
-        self._attach(new)
+        self._take(new)
         old.close(remove=False)
 
     def close(self, *, ended: bool) -> None:
@@ -334,13 +343,15 @@ class Recorder:
         file, self.file = self.file, None
         if file is None:
             return
-        if ended:
-            self.phase = ENDED
-            self._odd()
-            self._write_state(time.monotonic())
-            self._even()
-        self._detach()
-        file.close(remove=ended)
+        try:
+            if ended:
+                self.phase = ENDED
+                self._odd()
+                self._write_state(time.monotonic())
+                self._even()
+        finally:
+            self._detach()
+            file.close(remove=ended)
 
     def forget(self) -> None:
         """In a forked child: the file is the parent's; not a byte of it may change."""
@@ -477,8 +488,11 @@ class Recorder:
 
     def pause(self, phase: int) -> bool:
         """Turn to `phase`, unless this is a thing that every step does. Whether it was turned."""
-        last, self.paused_in[phase] = self.paused_in.get(phase, -2), self.steps
-        if self.steps - last <= 1 and last != self.steps:
+        last, row = self.paused_in.get(phase, (-2, 0))
+        if last != self.steps:
+            row = row + 1 if last == self.steps - 1 else 0
+            self.paused_in[phase] = (self.steps, row)
+        if row > 1:  # the third step in a row
             return False
         self.turn(phase)
         return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from neuron_observer.checks.aside import STATE_SET_ASIDE
 from neuron_observer.model import Place, State
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from neuron_observer.rules.engine import Engine
     from neuron_observer.rules.memory import Kept, Mark, Memory, Word
 
-IDS = frozenset({"device-held", "cores-missing"})
+IDS = frozenset({"device-held", "cores-missing", STATE_SET_ASIDE})
 _Whose: TypeAlias = "tuple[str, Entity]"
 
 

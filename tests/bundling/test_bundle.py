@@ -11,26 +11,20 @@ import pytest
 from neuron_observer.bundle.unpack import is_bundle
 from neuron_observer.bundling import Asked, bundle
 from neuron_observer.bundling.narrow import Narrow
-from neuron_observer.checks.judging import judge_by
 from neuron_observer.client import Client
 from neuron_observer.client.address import Address
 from neuron_observer.clock import ManualClock
 from neuron_observer.config import Sources
 from neuron_observer.contract import instant
 from neuron_observer.errors import DaemonError, UsageError
-from neuron_observer.loop import Loop
 from neuron_observer.model import Event, Place
-from neuron_observer.observer import HostReader, Options
 from neuron_observer.rules.memory import Memory, Word
-from neuron_observer.sim.play import simulate
-from neuron_observer.sim.scenario import load
-from neuron_observer.sources.workers import DirectWorkers
-from neuron_observer.store import open_store
 from neuron_observer.triage.report import Report, triage
 from tests.bundling.hosts import WALL, asked, capture_of, captured, document, keep, made, members
 from tests.client.servers import answering
 from tests.conftest import tree_file
-from tests.daemon.daemons import Simulated, faulty, rules
+from tests.daemon.daemons import Simulated, faulty
+from tests.store.watched import Watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -99,7 +93,7 @@ def test_what_a_daemon_found_is_found_in_its_bundle(scenario: str, tmp_path: Pat
     daemon = Simulated(scenario, begin=99.0)
     daemon.go(SHOWN_IN_TIME[scenario])
     with answering(daemon.answers, tmp_path) as client:
-        one = bundle(asked("/", client=client))
+        one = bundle(asked("/", client=client, level="none"))
     daemon.close()
     node = daemon.get("/api/v1/findings?all=true")
     assert any(f["id"] != "before-we-watched" for f in node["findings"])
@@ -112,45 +106,14 @@ def test_what_a_daemon_found_is_found_in_its_bundle(scenario: str, tmp_path: Pat
     assert any("the daemon reads simulation" in gone["why"] for gone in manifest["left_out"])
 
 
-class Watched:
-    """A daemon with a state directory on a simulated host, killed after a while."""
-
-    def __init__(self, folder: Path, scenario: str, seconds: float) -> None:
-        self.clock = ManualClock(WALL)
-        self.host = simulate(load(scenario, instance="trn2.3xlarge"), self.clock, begin=95.0)
-        self.state = folder / "state"
-        store = open_store(self.state, self.host, self.clock)
-        self.judge = judge_by(rules(), memory=store.load())
-        reader = HostReader(
-            self.host,
-            self.clock,
-            Options(kernel_log=True),
-            workers=lambda host, clock, _: DirectWorkers(host, clock),
-        )
-        self.loop = Loop(reader, judge=self.judge, explain=self.judge.explain)
-        keeper = store.keep(self.judge, tell=self.loop.tell, cursor=lambda: reader.kernel_cursor)
-        self.loop.subscribe(keeper.note)
-        self.go(seconds)
-        self.judge.acknowledge("sram-uncorrectable", None, Word("alice (uid 1000)", WALL, "seen"))
-        self.go(1.0)
-        keeper._writer.flush()
-        keeper._writer.close()
-        reader.close()
-
-    def go(self, seconds: float) -> None:
-        """Watch for so long."""
-        end = self.clock.monotonic() + seconds
-        while self.clock.monotonic() < end:
-            self.clock.advance(0.25)
-            self.loop.tick()
-
-
 @pytest.mark.parametrize("scenario", ["sram-error", "corrected-ecc-storm"])
 def test_of_a_dead_daemon_what_it_kept_counts(scenario: str, tmp_path: Path) -> None:
     """Since when, acknowledged by whom; what two reads cannot tell stands as it stood."""
-    watched = Watched(tmp_path, scenario, 25.0)
-    frame = watched.loop.feed.latest()
-    assert frame is not None
+    watched = Watched(tmp_path / "state", scenario, 95.0)
+    watched.go(25.0)
+    watched.judge.acknowledge("sram-uncorrectable", None, Word("alice (uid 1000)", WALL, "seen"))
+    frame = watched.go(1.0)
+    watched.kill()
     host = capture_of(watched.host, watched.clock, tmp_path)
     one = made(host, state=str(watched.state))
     found = {f["id"]: f for f in document(one.data, "findings.json")["findings"]}

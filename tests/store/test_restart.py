@@ -203,7 +203,8 @@ def test_another_instance_begins_anew(node: Node, tmp_path: Path) -> None:
     node.host = host(instance="i-0fedcba9876543210")
     node.again()
     node.look(cells={SRAM: 0})
-    assert node.findings == ()
+    assert [one.id for one in node.findings] == ["state-set-aside"]
+    assert node.health.verdict is Verdict.HEALTHY
     assert (tmp_path / "state" / f"state.db.of-{INSTANCE}.1").exists()
     node.look(2.0, {SRAM: 0})
     node.flush()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 import os
 from typing import TYPE_CHECKING, Any
@@ -11,19 +13,31 @@ import pytest
 from neuron_observer.bundle.unpack import is_bundle
 from neuron_observer.bundling import Asked, bundle
 from neuron_observer.bundling.narrow import Narrow
+from neuron_observer.checks.judging import judge_by
 from neuron_observer.client import Client
 from neuron_observer.client.address import Address
 from neuron_observer.clock import ManualClock
 from neuron_observer.config import Sources
 from neuron_observer.contract import instant
 from neuron_observer.errors import DaemonError, UsageError
+from neuron_observer.loop import Loop
 from neuron_observer.model import Event, Place
+from neuron_observer.observer import HostReader, Options
+from neuron_observer.recording import encoding
+from neuron_observer.recording.reader import opened
+from neuron_observer.recording.tape import HostTape
+from neuron_observer.recording.writer import header_row, recording_file
+from neuron_observer.replay import Player
 from neuron_observer.rules.memory import Memory, Word
+from neuron_observer.sim.play import simulate
+from neuron_observer.sim.scenario import load
+from neuron_observer.sources.tapped import tapped
+from neuron_observer.sources.workers import DirectWorkers
 from neuron_observer.triage.report import Report, triage
 from tests.bundling.hosts import WALL, asked, capture_of, captured, document, keep, made, members
 from tests.client.servers import answering
 from tests.conftest import tree_file
-from tests.daemon.daemons import Simulated, faulty
+from tests.daemon.daemons import Simulated, faulty, rules
 from tests.store.watched import Watched
 
 if TYPE_CHECKING:
@@ -31,6 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from neuron_observer.bundling import Bundled
+    from neuron_observer.model import Frame
 
 SMALL = str(tree_file("trn2.3xlarge-2.30.2-busy"))
 
@@ -284,11 +299,12 @@ def test_recordings_the_newest_three_damaged_ones_told(tmp_path: Path) -> None:
     folder = tmp_path / "state/recordings"
     folder.mkdir(parents=True)
     for number in range(5):
-        file = folder / f"r{number}.nobs"
+        file = folder / f"r{number}.nobs.gz"
         file.write_text('#capture {"x": 1}\n')
         os.utime(file, (number, number))
     (folder / "broken.nobs.gz").write_bytes(b"\x1f\x8bxxx")
-    (folder / "link.nobs").symlink_to("/etc/passwd")
+    (folder / "unfinished.nobs.gz.part").write_text("x")
+    (folder / "link.nobs.gz").symlink_to("/etc/passwd")
     one = made(SMALL, state=str(tmp_path / "state"))
     kept = [name for name in members(one.data) if name.startswith("recordings/")]
     assert sorted(kept) == ["recordings/r3.nobs.gz", "recordings/r4.nobs.gz"]
@@ -299,9 +315,6 @@ def test_recordings_the_newest_three_damaged_ones_told(tmp_path: Path) -> None:
 
 def test_the_manifest_tells_every_member() -> None:
     """With its digest; and it is a bundle by its first bytes."""
-    import gzip  # noqa: PLC0415 - only here
-    import hashlib  # noqa: PLC0415 - only here
-
     one = made(SMALL)
     packed = members(one.data)
     listed = {m["name"]: m for m in document(one.data, "manifest.json")["members"]}
@@ -319,3 +332,46 @@ def test_with_a_shared_daemon_the_events_are_the_daemons(tmp_path: Path) -> None
         one = bundle(asked("/", client=client, level="none"))
     events = document(one.data, "events.json")["events"]
     assert events == json.loads(json.dumps(faulty().get("/api/v1/events?limit=2000")["events"]))
+
+
+def test_a_recording_is_replayed_from_its_bundle(tmp_path: Path) -> None:
+    """With all names replaced the same findings come of it."""
+    file = tmp_path / "state/recordings/20260829T104000Z-sram.nobs.gz"
+    file.parent.mkdir(parents=True)
+    clock = ManualClock(WALL)
+    host = simulate(load("sram-error", instance="trn2.3xlarge"), clock, begin=99.0)
+    with recording_file(str(file)) as out:
+        tape = HostTape(out.take)
+        reader = HostReader(
+            tapped(host, tape),
+            clock,
+            Options(kernel_log=True),
+            workers=lambda host, clock, _: DirectWorkers(host, clock),
+        )
+        out.write(encoding.packed([header_row(reader)]) + tape.base())
+        loop = Loop(reader)
+        for _ in range(60):
+            clock.advance(0.25)
+            loop.tick()
+        tape.flush()
+        loop.close()
+    one = made(SMALL, state=str(tmp_path / "state"), level="all")
+    again = tmp_path / "again.nobs.gz"
+    again.write_bytes(members(one.data)["recordings/20260829T104000Z-sram.nobs.gz"])
+    found = [
+        [(f.id, f.entity.device, f.confidence) for f in _replayed(str(name)).findings]
+        for name in (file, again)
+    ]
+    assert found[0] == found[1]
+    assert "sram-uncorrectable" in {name for name, _, _ in found[1]}
+
+
+def _replayed(file: str) -> Frame:
+    """The last frame of a recording."""
+    player = Player(opened(file), lambda one_shot: judge_by(rules(), one_shot=one_shot))
+    last = None
+    while frame := player.step():
+        last = frame
+    player.close()
+    assert last is not None
+    return last

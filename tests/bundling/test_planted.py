@@ -137,7 +137,7 @@ def _state(folder: Path) -> Path:
         f"#host {json.dumps(['proc/4242/environ', '0444', 'SECRET_X=hunter2-recording' + chr(0)])}",
         f"#kernel {json.dumps([1.0, 'trainer-7 says password=hunter2-recording'])}",
     ]
-    name = "20261130T100000Z-sram-trainer-7.nobs"
+    name = "20261130T100000Z-sram-trainer-7.nobs.gz"
     (state / "recordings" / name).write_text("\n".join(rows), encoding="utf-8")
     return state
 

@@ -313,6 +313,30 @@ def test_recordings_the_newest_three_damaged_ones_told(tmp_path: Path) -> None:
     assert "is damaged" in whys["recording broken.nobs.gz"]
 
 
+def test_a_recording_of_now_where_there_is_a_recorder(tmp_path: Path) -> None:
+    """A daemon without one, and no daemon at all, are said."""
+    with answering(faulty().answers, tmp_path) as client:
+        one = bundle(asked("/", client=client, dump=True))
+    two = made(SMALL, dump=True)
+    whys = [g.why for b in (one, two) for g in b.contents.left_out if "--dump" in g.what]
+    assert len(whys) == 2
+    assert whys[1] == "no daemon answered"
+
+
+def test_a_capture_that_cannot_be_made_prevents_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Drivers whose reads hang are read by a process of its own; here it cannot be started."""
+    module = tmp_path / "host/sys/module/neuron"
+    module.mkdir(parents=True)
+    (module / "version").write_text("2.24.7.0\n")
+    monkeypatch.setattr("sys.executable", str(tmp_path / "nothing"))
+    one = made(str(tmp_path / "host"))
+    assert "findings.json" in members(one.data)
+    (why,) = [g.why for g in one.contents.left_out if g.what == "capture.tsv.gz"]
+    assert "the host cannot be read for it: [Errno 2]" in why
+
+
 def test_the_manifest_tells_every_member() -> None:
     """With its digest; and it is a bundle by its first bytes."""
     one = made(SMALL)

@@ -80,6 +80,7 @@ def bundle(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Bundled
     at = asked.clock.wall()
     about["redaction"] = {"level": asked.level, "replaced": redactor.names.counts()}
     contents.fit(asked.most)
+    contents.redact(redactor.text)
     members = contents.members(about, at)
     name = folder(members, at)
     return Bundled(name, pack(name, members, at), contents, redactor)

@@ -134,7 +134,7 @@ def one_round(host: Host, dice: random.Random) -> Tally:
         host.fault()
         told |= standing(host.findings())
         if told and dice.random() < 0.2:
-            finding = dice.choice(sorted(told))[0]
+            finding = dice.choice(sorted(told, key=str))[0]  # some are of no device
             with suppress(ObserverError):
                 done = host.client.post(
                     "acts", {"verb": "ack", "subject": finding, "reason": "a storm"}

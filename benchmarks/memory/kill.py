@@ -76,7 +76,9 @@ class Host:
         file.write_text(text, "utf-8")
 
     def fault(self) -> None:
-        """One more."""
+        """One more, as long as there is a place without one."""
+        if not self._unused:
+            return
         core, name = self._unused.pop()
         if name == "line":
             self._lines += 1

@@ -26,6 +26,7 @@ BENCHMARKS = (
     "resilience",
     "soak",
     "store",
+    "bundle",
 )
 
 

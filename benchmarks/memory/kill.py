@@ -76,7 +76,9 @@ class Host:
         file.write_text(text, "utf-8")
 
     def fault(self) -> None:
-        """One more."""
+        """One more, as long as there is a place without one."""
+        if not self._unused:
+            return
         core, name = self._unused.pop()
         if name == "line":
             self._lines += 1
@@ -134,7 +136,7 @@ def one_round(host: Host, dice: random.Random) -> Tally:
         host.fault()
         told |= standing(host.findings())
         if told and dice.random() < 0.2:
-            finding = dice.choice(sorted(told))[0]
+            finding = dice.choice(sorted(told, key=str))[0]  # some are of no device
             with suppress(ObserverError):
                 done = host.client.post(
                     "acts", {"verb": "ack", "subject": finding, "reason": "a storm"}

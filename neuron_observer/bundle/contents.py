@@ -14,7 +14,7 @@ from neuron_observer.contract import instant
 from neuron_observer.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 SCHEMA = "neuron-observer/bundle/1"
 MANIFEST, README = "manifest.json", "README.txt"
@@ -69,6 +69,10 @@ class Contents:
     def leave_out(self, what: str, why: str) -> None:
         """Say that something is not there."""
         self.left_out.append(Gone(what, why))
+
+    def redact(self, text: Callable[[str], str]) -> None:
+        """Why something is not there names files and users too."""
+        self.left_out = [Gone(text(one.what), text(one.why)) for one in self.left_out]
 
     def fit(self, most: int) -> None:
         """Take out, from the end of the order, what is too much; `UsageError` if that is all."""

@@ -76,6 +76,11 @@ _MAKERS: Final[Mapping[Kind, Callable[[int, str], str]]] = MappingProxyType(
 )
 
 
+def _same(kind: Kind, real: str) -> str:
+    """What two spellings of one name have in common: a host with its domain and without it."""
+    return real.partition(".")[0].lower() if kind == "host" else real
+
+
 class Names:
     """Gives pseudonyms of some kinds; of all other kinds everything stays as it is."""
 
@@ -84,25 +89,27 @@ class Names:
         self._given: dict[tuple[Kind, str], str] = {}
         self._taken: set[str] = set()
         self._counts: dict[Kind, int] = {}
+        self._first: dict[str, str] = {}  # pseudonym → the name as it was met first
 
     def of(self, kind: Kind, real: str) -> str:
         """What stands for a name; a pseudonym stands for itself."""
         if kind not in self.kinds or not real or real in self._taken:
             return real
-        key = (kind, real)
+        key = (kind, _same(kind, real))
         given = self._given.get(key)
         if given is None:
             number = self._counts[kind] = self._counts.get(kind, 0) + 1
             maker = _MAKERS.get(kind)
             given = self._given[key] = maker(number, real) if maker else f"{kind}-{number}"
             self._taken.add(given)
+            self._first[given] = real
         return given
 
     def table(self) -> list[dict[str, str]]:
         """All that were given: kind, name, pseudonym."""
         return [
-            {"kind": kind, "name": real, "stands_as": given}
-            for (kind, real), given in self._given.items()
+            {"kind": kind, "name": self._first[given], "stands_as": given}
+            for (kind, _), given in self._given.items()
         ]
 
     def counts(self) -> dict[str, int]:

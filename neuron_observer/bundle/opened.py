@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Coverage, Finding, Verdict
 
 FINDINGS = "findings.json"
+DOCUMENT_MOST = 8 << 20  # bytes of a document: as objects it takes many times as much
 LOGS = ("kernel.log", "neuron-ls.txt", "neuron-monitor.txt")
 _UNDERSTOOD = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 
@@ -73,6 +74,8 @@ def read(chunks: Iterator[bytes]) -> Bundle:
 def _document(found: Mapping[str, Unpacked], name: str, schema: str) -> dict[str, Any]:
     if name not in found:
         raise InputError(f"it holds no {name}")
+    if found[name].size > DOCUMENT_MOST:
+        raise InputError(f"{name} has {found[name].size} bytes; {DOCUMENT_MOST} is the most")
     try:
         document = json.loads(found[name].data or b"")
     except (ValueError, RecursionError) as error:

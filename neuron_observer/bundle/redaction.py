@@ -129,7 +129,7 @@ class Redactor:
         """Names that are replaced wherever they stand as a word."""
         for name in real:
             if name and kind in self.names.kinds and _tells(name):
-                self._known.setdefault(name, kind)
+                self._known.setdefault(name.lower(), kind)
                 self._pattern = None
                 self._told.clear()
 
@@ -153,7 +153,7 @@ class Redactor:
             return text
         if self._known:
             text = self._matcher().sub(
-                lambda found: self.names.of(self._known[found[0]], found[0]), text
+                lambda found: self.names.of(self._known[found[0].lower()], found[0]), text
             )
         for pattern, kind in _FORMS:
             text = pattern.sub(lambda found, kind=kind: self._name(kind, found[0]), text)  # type: ignore[misc]
@@ -167,7 +167,9 @@ class Redactor:
         if self._pattern is None:
             longest_first = sorted(self._known, key=len, reverse=True)
             words = "|".join(map(re.escape, longest_first))
-            self._pattern = re.compile(rf"(?<![A-Za-z0-9_])(?:{words})(?![A-Za-z0-9_])")
+            self._pattern = re.compile(
+                rf"(?<![A-Za-z0-9_])(?:{words})(?![A-Za-z0-9_])", re.IGNORECASE
+            )
         return self._pattern
 
     def _name(self, kind: Kind, real: str) -> str:

@@ -15,7 +15,7 @@ from neuron_observer.bundling.kept import Kept, recordings
 from neuron_observer.bundling.look import Looked, captured, look_at
 from neuron_observer.bundling.narrow import Narrow, chosen, only
 from neuron_observer.bundling.versions import versions
-from neuron_observer.errors import DaemonError
+from neuron_observer.errors import DaemonError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +46,7 @@ class Asked(NamedTuple):
     monitor: str | None = None  # files with output of the tools of the Neuron SDK
     neuron_ls: str | None = None
     log: str | None = None
+    dump: bool = False  # have the flight recorder write what it holds first
 
 
 class Bundled(NamedTuple):
@@ -62,6 +63,8 @@ def bundle(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Bundled
     contents = Contents()
     kept = Kept.of(asked, contents)
     told = _of_daemon(asked, contents)
+    if asked.dump:
+        _dump(asked, contents)
     say("the daemon answered" if told else "no daemon answered: looking at the host alone")
     looked = None if told and told.elsewhere else look_at(asked, kept, contents)
     if looked is not None and kept.is_of_another(looked.host):
@@ -77,6 +80,7 @@ def bundle(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Bundled
     at = asked.clock.wall()
     about["redaction"] = {"level": asked.level, "replaced": redactor.names.counts()}
     contents.fit(asked.most)
+    contents.redact(redactor.text)
     members = contents.members(about, at)
     name = folder(members, at)
     return Bundled(name, pack(name, members, at), contents, redactor)
@@ -104,6 +108,19 @@ def _of_daemon(asked: Asked, contents: Contents) -> documents.Told | None:
         contents.leave_out(_DAEMON, f"its last frame is {told.source['frame_age']} s old")
         return None
     return told
+
+
+def _dump(asked: Asked, contents: Contents) -> None:
+    """Have the flight recorder write what it holds now; it stands among the recordings then."""
+    why = "no daemon answered"
+    if asked.client is not None and not asked.remote:
+        try:
+            asked.client.post("acts", {"verb": "dump", "reason": "for a bundle"})
+        except (DaemonError, UsageError) as error:
+            why = error.message
+        else:
+            return
+    contents.leave_out("a recording of now (--dump)", why)
 
 
 def _documents(
@@ -155,4 +172,9 @@ def _documents(
 
 def _capture(contents: Contents, redactor: Redactor, looked: Looked) -> None:
     about = "the host's files, twice: works as --host-root of every verb"
-    contents.add("capture.tsv.gz", about, captured(looked, redactor))
+    try:
+        data = captured(looked, redactor)
+    except OSError as error:  # the helper process for reads that hang, say
+        contents.leave_out("capture.tsv.gz", f"the host cannot be read for it: {error}")
+        return
+    contents.add("capture.tsv.gz", about, data)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from neuron_observer.bundle import rows
 from neuron_observer.config import examine
 from neuron_observer.contract import instant
+from neuron_observer.recording.dumps import FOLDER
+from neuron_observer.recording.reader import SUFFIX
 from neuron_observer.rules.memory import Memory
 from neuron_observer.store.database import Database
 from neuron_observer.store.files import NAME
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.store.origin import Origin
 
-RECORDINGS = "recordings"
 MOST_RECORDINGS = 3
 _UNPACKED = 256 << 20  # bytes of one recording
 _WRONG = (sqlite3.Error, ValueError, TypeError, KeyError)
@@ -92,9 +93,9 @@ def recordings(asked: Asked, contents: Contents, redactor: Redactor, kept: Kept)
     """The newest dumps of the flight recorder."""
     if kept.folder is None:
         return
-    folder = kept.folder / RECORDINGS
+    folder = kept.folder / FOLDER
     try:
-        found = [one for one in folder.iterdir() if one.is_file() and not one.is_symlink()]
+        found = [one for one in folder.iterdir() if _is_recording(one)]
         found.sort(key=lambda one: one.stat().st_mtime, reverse=True)
     except FileNotFoundError:
         return
@@ -112,6 +113,11 @@ def recordings(asked: Asked, contents: Contents, redactor: Redactor, kept: Kept)
         _recording(file, contents, redactor)
 
 
+def _is_recording(file: Path) -> bool:
+    """Whether it is one, and finished; links lead anywhere."""
+    return file.name.endswith(SUFFIX) and file.is_file() and not file.is_symlink()
+
+
 def _recording(file: Path, contents: Contents, redactor: Redactor) -> None:
     name = redactor.text(file.name)
     try:
@@ -119,5 +125,4 @@ def _recording(file: Path, contents: Contents, redactor: Redactor) -> None:
     except (OSError, ValueError) as error:
         contents.leave_out(f"recording {name}", str(error))
         return
-    name = name if name.endswith(".gz") else f"{name}.gz"
-    contents.add(f"{RECORDINGS}/{name}", "the minutes around a finding: replay reads it", data)
+    contents.add(f"{FOLDER}/{name}", "the minutes around a finding: replay reads it", data)

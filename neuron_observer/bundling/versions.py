@@ -43,7 +43,7 @@ def versions(asked: Asked, looked: Looked | None, snapshot: Mapping[str, Any]) -
         found["kernel"] = _text(host, "proc/sys/kernel/osrelease") or (
             platform.release() if asked.machine else None
         )
-        release = _text(host, "etc/os-release")
+        release = _text(host, "etc/os-release") or _text(host, "usr/lib/os-release")
         name = re.search(r'^PRETTY_NAME="?([^"\n]+)', release, re.MULTILINE)
         found["distribution"] = name[1] if name else None
         found["packages"] = list(_packages(host))[:_MOST]

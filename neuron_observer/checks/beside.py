@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from neuron_observer.checks.aside import STATE_SET_ASIDE
 from neuron_observer.model import Place, State
 from neuron_observer.stragglers.progress import OF_JOBS
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from neuron_observer.rules.engine import Engine
     from neuron_observer.rules.memory import Kept, Mark, Memory, Word
 
-IDS = frozenset({"device-held", "cores-missing", *OF_JOBS})
+IDS = frozenset({"device-held", "cores-missing", STATE_SET_ASIDE, *OF_JOBS})
 _Whose: TypeAlias = "tuple[str, Entity]"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.catalogue.chips import CHIPS, is_checked
+from neuron_observer.checks.aside import MEANING, STATE_SET_ASIDE
 from neuron_observer.collectors.identity import missing_indexes
 from neuron_observer.jobs.impact import leftovers
 from neuron_observer.jobs.ownership import ranges
@@ -36,6 +37,7 @@ _PLACES = ("ultraserver.mode", "ultraserver.node_id", "ultraserver.node_count")
 CORES_MISSING = "cores-missing"
 MEANINGS = {
     **OF_JOBS,
+    STATE_SET_ASIDE: MEANING,
     CORES_MISSING: (
         "A chip shows fewer cores below /sys than its kind has. The driver makes one folder a core"
         " while it loads, so this load was not complete. What to do: look for `neuron` lines in"

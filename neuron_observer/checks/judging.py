@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from neuron_observer.checks.aside import Aside
 from neuron_observer.checks.beside import IDS, Beside
 from neuron_observer.checks.inventory import cores_missing
 from neuron_observer.jobs.impact import Impacts, leftovers
@@ -42,6 +43,7 @@ class Judge:
     def __init__(self, engine: Engine, memory: Memory | None = None) -> None:
         self.engine = engine
         self._beside = Beside(lambda: self.engine, memory)
+        self._aside = Aside(memory)
         self._impacts = Impacts()
 
     def __call__(
@@ -53,6 +55,7 @@ class Judge:
             *leftovers(snapshot.jobs),
             *cores_missing(snapshot),
             *snapshot.job_findings,
+            *self._aside(snapshot),
         )
         beside = self._beside(beside, snapshot.at, certain=snapshot.job_scan is not None)
         if beside:

@@ -58,6 +58,11 @@ _PATIENCE = 20.0  # seconds that a daemon may take: a snapshot of a large machin
 @click.option(
     "--state", metavar="DIR", help="Where a daemon keeps its state, if not as configured."
 )
+@click.option(
+    "--dump",
+    is_flag=True,
+    help="Have the daemon's flight recorder write what it holds first (root).",
+)
 @click.option("--log", metavar="FILE", help="Our own log, if it is not in the journal.")
 @click.option("--neuron-monitor", "monitor", metavar="FILE", help="Output of neuron-monitor.")
 @click.option("--neuron-ls", metavar="FILE", help="Output of neuron-ls.")
@@ -75,6 +80,7 @@ def command(  # noqa: PLR0913 - one an option
     names: str | None,
     max_bytes: str,
     state: str | None,
+    dump: bool,
     log: str | None,
     monitor: str | None,
     neuron_ls: str | None,
@@ -115,6 +121,7 @@ def command(  # noqa: PLR0913 - one an option
         monitor=monitor,
         neuron_ls=neuron_ls,
         log=log,
+        dump=dump,
     )
     made = bundle(asked, lambda line: click.echo(line, err=True))
     path = Path(out or f"{made.name}.tar.gz")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from neuron_observer.model import Coverage, Entity, Evidence, Finding, Verdict
+from neuron_observer.model import Coverage, Evidence, Finding, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ def _node(
     used: list[Fact] = []
     findings = []
     for one in told.findings:
-        fitting = [fact for fact in mine if _fits(fact, one.entity, one.id)]
+        fitting = [fact for fact in mine if _fits(fact, one)]
         used += [fact for fact in fitting if fact not in used]
         lines = tuple(_evidence(fact, inputs) for fact in fitting[:LINES])
         entity = one.entity if named is None else one.entity._replace(node=named)
@@ -77,11 +77,13 @@ def _node(
     )
 
 
-def _fits(fact: Fact, entity: Entity, finding_id: str) -> bool:
-    """Whether a line is about a finding: of its kind, and not of another device."""
-    if fact.pattern.finding != finding_id:
-        return False
-    return None in (fact.device, entity.device) or fact.device == entity.device
+def _fits(fact: Fact, finding: Finding) -> bool:
+    """Whether a line is about a finding: of its kind and not of another device, or named by it."""
+    if fact.pattern.finding == finding.id:
+        device = finding.entity.device
+        return None in (fact.device, device) or fact.device == device
+    told = [str(one.value) for one in finding.evidence if one.kind == "kernel_line" and one.value]
+    return any(value in fact.text for value in told)
 
 
 def _evidence(fact: Fact, inputs: Sequence[Input]) -> Evidence:

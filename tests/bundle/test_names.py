@@ -24,7 +24,9 @@ def test_the_same_for_the_same_and_for_nothing_else(asked: list[tuple[str, str]]
     for (kind, real), pseudonym in given_names.items():
         assert names.of(kind, real) == pseudonym  # type: ignore[arg-type]
         assert names.of(kind, pseudonym) == pseudonym  # type: ignore[arg-type]
-    replaced = [(kind, one) for (kind, real), one in given_names.items() if one != real]
+    replaced = [
+        (kind, one) for (kind, real), one in given_names.items() if one != real and kind != "host"
+    ]
     assert len(set(replaced)) == len(replaced)
 
 

@@ -29,6 +29,8 @@ def redactor() -> Redactor:
     [
         ("trainer-7 kernel: neuron: x", "host-1 kernel: neuron: x"),
         ("on trainer-7.cluster.acme.com.", "on host-1."),
+        ("TRAINER-7 is trainer-7.cluster.acme.com is trainer-7", "host-1 is host-1 is host-1"),
+        ("ip-10-1-2-3 is ip-10-1-2-3.ec2.internal", "host-1 is host-1"),
         ("from ip-10-1-2-3.ec2.internal to ip-10-1-2-4", "from host-1 to host-2"),
         ("instance-id=i-0123456789abcdef0", "instance-id=i-00000000000000001"),
         ("subnet-0a1b2c3d, vpc-01234567", f"subnet-{1:017x}, vpc-{2:017x}"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 import os
 from typing import TYPE_CHECKING, Any
@@ -21,22 +23,29 @@ from neuron_observer.errors import DaemonError, UsageError
 from neuron_observer.loop import Loop
 from neuron_observer.model import Event, Place
 from neuron_observer.observer import HostReader, Options
+from neuron_observer.recording import encoding
+from neuron_observer.recording.reader import opened
+from neuron_observer.recording.tape import HostTape
+from neuron_observer.recording.writer import header_row, recording_file
+from neuron_observer.replay import Player
 from neuron_observer.rules.memory import Memory, Word
 from neuron_observer.sim.play import simulate
 from neuron_observer.sim.scenario import load
+from neuron_observer.sources.tapped import tapped
 from neuron_observer.sources.workers import DirectWorkers
-from neuron_observer.store import open_store
 from neuron_observer.triage.report import Report, triage
 from tests.bundling.hosts import WALL, asked, capture_of, captured, document, keep, made, members
 from tests.client.servers import answering
 from tests.conftest import tree_file
 from tests.daemon.daemons import Simulated, faulty, rules
+from tests.store.watched import Watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from neuron_observer.bundling import Bundled
+    from neuron_observer.model import Frame
 
 SMALL = str(tree_file("trn2.3xlarge-2.30.2-busy"))
 
@@ -99,7 +108,7 @@ def test_what_a_daemon_found_is_found_in_its_bundle(scenario: str, tmp_path: Pat
     daemon = Simulated(scenario, begin=99.0)
     daemon.go(SHOWN_IN_TIME[scenario])
     with answering(daemon.answers, tmp_path) as client:
-        one = bundle(asked("/", client=client))
+        one = bundle(asked("/", client=client, level="none"))
     daemon.close()
     node = daemon.get("/api/v1/findings?all=true")
     assert any(f["id"] != "before-we-watched" for f in node["findings"])
@@ -112,45 +121,14 @@ def test_what_a_daemon_found_is_found_in_its_bundle(scenario: str, tmp_path: Pat
     assert any("the daemon reads simulation" in gone["why"] for gone in manifest["left_out"])
 
 
-class Watched:
-    """A daemon with a state directory on a simulated host, killed after a while."""
-
-    def __init__(self, folder: Path, scenario: str, seconds: float) -> None:
-        self.clock = ManualClock(WALL)
-        self.host = simulate(load(scenario, instance="trn2.3xlarge"), self.clock, begin=95.0)
-        self.state = folder / "state"
-        store = open_store(self.state, self.host, self.clock)
-        self.judge = judge_by(rules(), memory=store.load())
-        reader = HostReader(
-            self.host,
-            self.clock,
-            Options(kernel_log=True),
-            workers=lambda host, clock, _: DirectWorkers(host, clock),
-        )
-        self.loop = Loop(reader, judge=self.judge, explain=self.judge.explain)
-        keeper = store.keep(self.judge, tell=self.loop.tell, cursor=lambda: reader.kernel_cursor)
-        self.loop.subscribe(keeper.note)
-        self.go(seconds)
-        self.judge.acknowledge("sram-uncorrectable", None, Word("alice (uid 1000)", WALL, "seen"))
-        self.go(1.0)
-        keeper._writer.flush()
-        keeper._writer.close()
-        reader.close()
-
-    def go(self, seconds: float) -> None:
-        """Watch for so long."""
-        end = self.clock.monotonic() + seconds
-        while self.clock.monotonic() < end:
-            self.clock.advance(0.25)
-            self.loop.tick()
-
-
 @pytest.mark.parametrize("scenario", ["sram-error", "corrected-ecc-storm"])
 def test_of_a_dead_daemon_what_it_kept_counts(scenario: str, tmp_path: Path) -> None:
     """Since when, acknowledged by whom; what two reads cannot tell stands as it stood."""
-    watched = Watched(tmp_path, scenario, 25.0)
-    frame = watched.loop.feed.latest()
-    assert frame is not None
+    watched = Watched(tmp_path / "state", scenario, 95.0)
+    watched.go(25.0)
+    watched.judge.acknowledge("sram-uncorrectable", None, Word("alice (uid 1000)", WALL, "seen"))
+    frame = watched.go(1.0)
+    watched.kill()
     host = capture_of(watched.host, watched.clock, tmp_path)
     one = made(host, state=str(watched.state))
     found = {f["id"]: f for f in document(one.data, "findings.json")["findings"]}
@@ -321,11 +299,12 @@ def test_recordings_the_newest_three_damaged_ones_told(tmp_path: Path) -> None:
     folder = tmp_path / "state/recordings"
     folder.mkdir(parents=True)
     for number in range(5):
-        file = folder / f"r{number}.nobs"
+        file = folder / f"r{number}.nobs.gz"
         file.write_text('#capture {"x": 1}\n')
         os.utime(file, (number, number))
     (folder / "broken.nobs.gz").write_bytes(b"\x1f\x8bxxx")
-    (folder / "link.nobs").symlink_to("/etc/passwd")
+    (folder / "unfinished.nobs.gz.part").write_text("x")
+    (folder / "link.nobs.gz").symlink_to("/etc/passwd")
     one = made(SMALL, state=str(tmp_path / "state"))
     kept = [name for name in members(one.data) if name.startswith("recordings/")]
     assert sorted(kept) == ["recordings/r3.nobs.gz", "recordings/r4.nobs.gz"]
@@ -334,11 +313,32 @@ def test_recordings_the_newest_three_damaged_ones_told(tmp_path: Path) -> None:
     assert "is damaged" in whys["recording broken.nobs.gz"]
 
 
+def test_a_recording_of_now_where_there_is_a_recorder(tmp_path: Path) -> None:
+    """A daemon without one, and no daemon at all, are said."""
+    with answering(faulty().answers, tmp_path) as client:
+        one = bundle(asked("/", client=client, dump=True))
+    two = made(SMALL, dump=True)
+    whys = [g.why for b in (one, two) for g in b.contents.left_out if "--dump" in g.what]
+    assert len(whys) == 2
+    assert whys[1] == "no daemon answered"
+
+
+def test_a_capture_that_cannot_be_made_prevents_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Drivers whose reads hang are read by a process of its own; here it cannot be started."""
+    module = tmp_path / "host/sys/module/neuron"
+    module.mkdir(parents=True)
+    (module / "version").write_text("2.24.7.0\n")
+    monkeypatch.setattr("sys.executable", str(tmp_path / "nothing"))
+    one = made(str(tmp_path / "host"))
+    assert "findings.json" in members(one.data)
+    (why,) = [g.why for g in one.contents.left_out if g.what == "capture.tsv.gz"]
+    assert "the host cannot be read for it: [Errno 2]" in why
+
+
 def test_the_manifest_tells_every_member() -> None:
     """With its digest; and it is a bundle by its first bytes."""
-    import gzip  # noqa: PLC0415 - only here
-    import hashlib  # noqa: PLC0415 - only here
-
     one = made(SMALL)
     packed = members(one.data)
     listed = {m["name"]: m for m in document(one.data, "manifest.json")["members"]}
@@ -356,3 +356,46 @@ def test_with_a_shared_daemon_the_events_are_the_daemons(tmp_path: Path) -> None
         one = bundle(asked("/", client=client, level="none"))
     events = document(one.data, "events.json")["events"]
     assert events == json.loads(json.dumps(faulty().get("/api/v1/events?limit=2000")["events"]))
+
+
+def test_a_recording_is_replayed_from_its_bundle(tmp_path: Path) -> None:
+    """With all names replaced the same findings come of it."""
+    file = tmp_path / "state/recordings/20260829T104000Z-sram.nobs.gz"
+    file.parent.mkdir(parents=True)
+    clock = ManualClock(WALL)
+    host = simulate(load("sram-error", instance="trn2.3xlarge"), clock, begin=99.0)
+    with recording_file(str(file)) as out:
+        tape = HostTape(out.take)
+        reader = HostReader(
+            tapped(host, tape),
+            clock,
+            Options(kernel_log=True),
+            workers=lambda host, clock, _: DirectWorkers(host, clock),
+        )
+        out.write(encoding.packed([header_row(reader)]) + tape.base())
+        loop = Loop(reader)
+        for _ in range(60):
+            clock.advance(0.25)
+            loop.tick()
+        tape.flush()
+        loop.close()
+    one = made(SMALL, state=str(tmp_path / "state"), level="all")
+    again = tmp_path / "again.nobs.gz"
+    again.write_bytes(members(one.data)["recordings/20260829T104000Z-sram.nobs.gz"])
+    found = [
+        [(f.id, f.entity.device, f.confidence) for f in _replayed(str(name)).findings]
+        for name in (file, again)
+    ]
+    assert found[0] == found[1]
+    assert "sram-uncorrectable" in {name for name, _, _ in found[1]}
+
+
+def _replayed(file: str) -> Frame:
+    """The last frame of a recording."""
+    player = Player(opened(file), lambda one_shot: judge_by(rules(), one_shot=one_shot))
+    last = None
+    while frame := player.step():
+        last = frame
+    player.close()
+    assert last is not None
+    return last

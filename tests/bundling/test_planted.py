@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from neuron_observer.bundling import Asked, bundle
+from neuron_observer.client import Client
+from neuron_observer.client.address import Address
 from neuron_observer.clock import ManualClock
 from neuron_observer.config import Sources
 from neuron_observer.model import Event, Place
@@ -137,7 +139,7 @@ def _state(folder: Path) -> Path:
         f"#host {json.dumps(['proc/4242/environ', '0444', 'SECRET_X=hunter2-recording' + chr(0)])}",
         f"#kernel {json.dumps([1.0, 'trainer-7 says password=hunter2-recording'])}",
     ]
-    name = "20261130T100000Z-sram-trainer-7.nobs"
+    name = "20261130T100000Z-sram-trainer-7.nobs.gz"
     (state / "recordings" / name).write_text("\n".join(rows), encoding="utf-8")
     return state
 
@@ -173,6 +175,7 @@ def asked(tmp_path: Path) -> Asked:
         Sources(str(config)),
         ManualClock(WALL),
         state=str(state),
+        client=Client(Address("unix", path="/home/alice/o.sock"), patience=0.5),
         monitor=str(monitor),
         neuron_ls=str(listing),
         log=str(log),
@@ -199,9 +202,9 @@ def test_all_members_are_there(asked: Asked) -> None:
         *("configuration.txt", "observer.log", "neuron-ls.txt", "neuron-monitor.txt"),
         *("snapshot.json", "capture.tsv.gz", "recordings/20261130T100000Z-sram-trainer-7.nobs.gz"),
     }
-    assert made.contents.left_out == [
-        ("what a daemon knows", "no daemon runs here, or it was not to be asked")
-    ]
+    (gone,) = made.contents.left_out
+    assert gone.what == "what a daemon knows"
+    assert "/home/alice/o.sock" in gone.why
     whole = everything(made.data).decode("utf-8", "replace")
     assert [name for name in NAMES if name not in whole] == []
 

@@ -148,6 +148,24 @@ def test_after_a_reboot_counters_began_at_0(node: Node, count: int, previous: in
     assert grown == ([] if previous is None else [previous])
 
 
+@pytest.mark.parametrize(("count", "found"), [(0, False), (2, True)])
+def test_a_counter_that_was_cleared_while_nobody_watched(
+    node: Node, count: int, *, found: bool
+) -> None:
+    """A write to its file set it to 0, in the same boot: what it shows since is an increase."""
+    node.look(cells=hangs(5))
+    node.look(60.0, hangs(5))
+    node.again()
+    node.look(cells=hangs(count))
+    grown = [one for one in node.findings if one.id == "grown"]
+    assert bool(grown) == found
+    assert [one.evidence[0].value for one in grown] == [count] * found
+    node.again(400.0)
+    node.look(cells=hangs(count))
+    node.look(cells=hangs(count))
+    assert [one for one in node.findings if one.id == "grown"] == []
+
+
 def test_a_count_that_nobody_can_clear_keeps_its_value(node: Node) -> None:
     """An ECC count after a reboot is no edge: it stood at the same before."""
     grown = rule(r.Increased("device.hbm.ecc_corrected", by=20), id="grown", scope="device")
@@ -203,7 +221,8 @@ def test_another_instance_begins_anew(node: Node, tmp_path: Path) -> None:
     node.host = host(instance="i-0fedcba9876543210")
     node.again()
     node.look(cells={SRAM: 0})
-    assert node.findings == ()
+    assert [one.id for one in node.findings] == ["state-set-aside"]
+    assert node.health.verdict is Verdict.HEALTHY
     assert (tmp_path / "state" / f"state.db.of-{INSTANCE}.1").exists()
     node.look(2.0, {SRAM: 0})
     node.flush()

@@ -13,7 +13,16 @@ import pytest
 from neuron_observer.bundle.archive import Member, pack
 from neuron_observer.bundle.contents import Contents, folder
 from neuron_observer.contract import FINDINGS_SCHEMA, finding
-from neuron_observer.model import Action, Confidence, Entity, Finding, Severity, State, Verdict
+from neuron_observer.model import (
+    Action,
+    Confidence,
+    Entity,
+    Evidence,
+    Finding,
+    Severity,
+    State,
+    Verdict,
+)
 from neuron_observer.triage.report import Report, triage
 from neuron_observer.triage.words import headline, text
 
@@ -38,7 +47,6 @@ LINE = (
     "3,3,35226860791,-;NEURON_HW_ERR=SRAM_UNCORRECTABLE_ERROR instance-id=i-0 hostname=h nd-id={}"
     " nc-id=0 serial-num=11b2488e04750d9d action=TERMINATE_INSTANCE\n"
 )
-ABORT = "3,9,35226860799,-;neuron:ndmar_eng_abort: nd0: DMA abort\n"
 
 
 def document(verdict: str, *findings: Finding) -> dict[str, Any]:
@@ -101,6 +109,18 @@ def test_the_nodes_findings_with_lines_of_its_log(tmp_path: Path) -> None:
     assert shown["nodes"][0]["verdict"] == "unhealthy"
     assert shown["nodes"][0]["at"] == "2026-08-29T10:40:00.000Z"
     assert [one["kinds"] for one in shown["inputs"]] == [["bundle", "gzip"], ["kernel log"]]
+
+
+def test_lines_that_a_finding_names_itself(tmp_path: Path) -> None:
+    """A rule may rest on a line of another kind: then the node's own evidence tells which."""
+    said = Evidence("kernel_line", "hearsay", "/dev/kmsg", "neuron:ndmar_eng_abort: nd0: DMA abort")
+    other = SRAM._replace(id="reset-loop", evidence=(said,))
+    report = read(tmp_path, bundle_of(document("degraded", other), "x\nx\n" + LINE.format(0)))
+    assert len(report.findings[0].evidence) == 1
+    named = said._replace(value="NEURON_HW_ERR=SRAM_UNCORRECTABLE_ERROR")
+    other = other._replace(evidence=(named,))
+    report = read(tmp_path, bundle_of(document("degraded", other), "x\nx\n" + LINE.format(0)))
+    assert [one.line for one in report.findings[0].evidence] == [None, 3]
 
 
 def test_in_words(tmp_path: Path) -> None:
@@ -196,6 +216,7 @@ def manifest(members: Any) -> bytes:
 WRONG: dict[str, tuple[dict[str, bytes | None], str]] = {
     "no findings": ({"findings.json": None}, "it holds no findings.json"),
     "no manifest": ({"manifest.json": None}, "it holds no manifest.json"),
+    "too long": ({"findings.json": b" " * (9 << 20)}, "findings.json has 9437184 bytes"),
     "no json": ({"findings.json": b"{"}, "findings.json is no JSON"),
     "deep": ({"findings.json": b"[" * 100_000}, "findings.json is no JSON"),
     "later": (

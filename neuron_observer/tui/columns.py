@@ -98,6 +98,8 @@ def thousands(number: float) -> str:
     """91200000 → 91.2 M; whole numbers below a million stay whole."""
     if number == int(number) and abs(number) < 1e6:
         return f"{number:,.0f}"
+    if 0 < number < 0.01:
+        return "<0.01"
     value, step = float(number), 0
     while abs(value) >= 999.5 and step < len(_STEPS) - 1:
         value, step = value / 1000, step + 1

@@ -22,7 +22,7 @@ OF_THE_PAST = Missing(Why.UNSUPPORTED, "jobs of the past are not held")
 _NO_RANK = Missing(Why.UNSUPPORTED, "the process tells no rank")
 _STATES = {"D": "uninterruptible", "Z": "zombie", "T": "stopped"}
 _NATURAL = (
-    *("user", "job", "rank", "cores", "devices", "hbm", "cpu", "memory", "age", "mark"),
+    *("user", "job", "rank", "mark", "cores", "hbm", "cpu", "memory", "age", "devices"),
     *("phase", "step", "behind", "busy", "wait", "input", "state", "kind", "pod", "command"),
 )
 _NO_HOOK = Missing(Why.UNSUPPORTED, "no step hook writes for it")
@@ -195,7 +195,7 @@ def _columns() -> tuple[Column, ...]:
     return (
         _column("pid", "PID", "Process id on the host", lambda m: m.rank.process.pid),
         _column("user", "User", "Who runs it", _user, right=False, widest=12),
-        _column("job", "Job", "Name of its job", lambda m: m.job.name, right=False, widest=28),
+        _column("job", "Job", "Name of its job", lambda m: m.job.name, right=False, widest=20),
         _column("rank", "Rank", "Rank", lambda m: _NO_RANK if m.rank.rank is None else m.rank.rank),
         _column("cores", "Cores", "Logical cores, numbered over the node", _cores, right=False),
         _column(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from neuron_observer.tui.job_sheet import jobs as sheet_of
-from neuron_observer.tui.job_sheet import members
+from neuron_observer.tui.job_sheet import marks, members
 from neuron_observer.tui.lines import Line, Span, apart, line
 from neuron_observer.tui.table import Drawn, draw
 from neuron_observer.tui.view import Way
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from neuron_observer.tui.view import View
 
 _COLUMNS = (
-    *("user", "job", "rank", "cores", "hbm", "cpu", "memory", "age", "mark"),
+    *("user", "job", "rank", "mark", "cores", "hbm", "cpu", "memory", "age"),
     *("busy", "wait", "behind", "state"),
 )
 
@@ -25,7 +25,7 @@ def lines_needed(view: View) -> int:
 
 
 def jobs(view: View, width: int, height: int) -> list[Line]:
-    """Those with a finding first; the last line counts those that do not fit."""
+    """Those with a finding first; the heading counts those that do not fit."""
     sheet = sheet_of(view)
     if not sheet.rows:
         return [line(Span("Jobs", "heading"), Span(f"  {sheet.empty}", "dim"))]
@@ -33,13 +33,14 @@ def jobs(view: View, width: int, height: int) -> list[Line]:
     lines = drawn.lines[:height]
     left = len(sheet.rows) - len(drawn.rows)
     if left > 0 and lines:
-        lines[-1] = apart(lines[-1], line(Span(f"  {left} more: 0", "heading")), width)
+        more = f"  {left} more: 0" if width >= 100 else f" +{left}"
+        lines[0] = apart(lines[0], line(Span(more, "heading")), width)
     return lines
 
 
 def table_of(view: View, width: int, height: int) -> Drawn:
     """The table as it stands there; nobody is chosen in it."""
     sheet = sheet_of(view)
-    rows = sorted(sheet.rows, key=lambda row: not row.of.findings)
+    rows = sorted(sheet.rows, key=lambda row: not marks(row.of))
     plain = view._replace(way=Way(row="nobody", columns=_COLUMNS))
     return draw(plain, sheet._replace(rows=rows), width, height + 1, mark_chosen=False)

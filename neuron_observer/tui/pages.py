@@ -78,20 +78,17 @@ def _with(*panels: str, share: float = 0.5, least: int = 9) -> Arrange:
     return arrange
 
 
-def _stacked(*panels: tuple[str, int], share: float = 0.5) -> Arrange:
-    """A table above panels one below the other; the last one takes what is left."""
-
-    def arrange(view: View, width: int, height: int) -> list[Region]:
-        needed = 2 + len(PAGES[view.page].sheet(view).rows)
-        y = min(max(needed, 3), max(int(height * share), 3))
-        regions = [Region("table", 0, 0, width, y)]
-        for name, most in panels:
-            rows = min(most, height - y - 1)
-            regions.append(Region(name, 0, y + 1, width, rows))
-            y += rows + 1
-        return regions
-
-    return arrange
+def _jobs(view: View, width: int, height: int) -> list[Region]:
+    """The processes, what is known of the job of one of them, and its ranks side by side."""
+    needed = 2 + len(job_sheet.jobs(view).rows)
+    table = min(max(needed, 3), max(height // 2, 3))
+    known = min(len(job_sheet.about(view, width, height)), 4)
+    below = table + 1 + known + 1
+    return [
+        Region("table", 0, 0, width, table),
+        Region("about", 0, table + 1, width, known),
+        Region("ranks", 0, below, width, height - below),
+    ]
 
 
 _ALL = (
@@ -172,7 +169,7 @@ _ALL = (
         "0",
         "jobs, their processes and ranks",
         job_sheet.jobs,
-        _stacked(("about", 4), ("ranks", 99)),
+        _jobs,
     ),
 )
 PAGES: Mapping[str, Page] = {page.name: page for page in _ALL}

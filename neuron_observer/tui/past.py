@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from neuron_observer.feed import Feed
     from neuron_observer.model import Cell, Frame, Place
 
-NOT_HELD = Missing(Why.NOT_YET, "not held so far back")
+NOT_HELD = Missing(Why.STALE, "nothing is held of that time")
 NOT_READ = Missing(Why.STALE, "not read at that time")
 _OFTEN = ("fast", "normal", "derived")
 _REACHES = (5.0, 35.0)  # seconds for which a value stands: three or more periods of its lane
@@ -51,5 +51,5 @@ class Past(Cells):
         if not before:
             now = super().at(metric, place)
             never = isinstance(now, Missing) and now.why in (Why.UNSUPPORTED, Why.DENIED)
-            return now if never else NOT_READ if values else NOT_HELD
+            return now if never else NOT_HELD
         return before[-1].value if instant - before[-1].read_time <= reach else NOT_READ

@@ -91,7 +91,7 @@ def _adapters(view: View) -> list[Place]:
 
 def links(view: View, width: int, height: int) -> list[Line]:
     """The neighbours of each device by the driver's table, and what the firmware says of links."""
-    lines = [line(Span("Links", "heading"), Span("  neighbours by the driver's table", "dim"))]
+    lines = [line(Span("Links", "heading"), Span("  by the driver's table", "dim"))]
     blocks = [_links_of(view, device.index) for device in view.snapshot.devices]
     room = max(height - 1, 1)
     if len(blocks) <= room or width < 2 * _LINK:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from neuron_observer.text import printable, seconds_text
 from neuron_observer.tui.job_sheet import OF_THE_PAST, job_of
-from neuron_observer.tui.lines import Line, Span, apart, line
+from neuron_observer.tui.lines import Line, Span, apart, length, line
 
 if TYPE_CHECKING:
     from neuron_observer.model import Job, Rank, RankPace
@@ -34,7 +34,11 @@ def ranks(view: View, width: int, height: int) -> list[Line]:
         return [heading, line("  ", Span(f"{view.signs.dash} {printable(why)}", "dim"))]
     timed.sort(key=lambda one: -(one.pace.busy or 0.0) if one.pace else 0.0)
     longest = max(sum(seconds for _, seconds in _parts(one.pace)) for one in timed)
-    lines = [_rank(view, one, longest, width) for one in timed]
+    tails = [_tail(view, one.pace) for one in timed]
+    cells = max(width - _LABEL - 1 - max(map(length, tails)), 0)
+    lines = [
+        _rank(view, one, longest, cells) + tail for one, tail in zip(timed, tails, strict=True)
+    ]
     room = max(height - 1, 1)
     if len(lines) > room:
         left = line(Span(f"  {len(lines) - room} more", "heading"))
@@ -76,17 +80,15 @@ def _parts(pace: RankPace | None) -> list[tuple[Tone, float]]:
     return [(tone, seconds) for tone, seconds in parts if seconds is not None]
 
 
-def _rank(view: View, rank: Rank, longest: float, width: int) -> Line:
-    pace = rank.pace
+def _rank(view: View, rank: Rank, longest: float, room: int) -> Line:
+    """The name and the bar, which takes `room` cells for the longest step."""
     name = f" rank {rank.rank}" if rank.rank is not None else f" {rank.process.pid}"
-    tail = _tail(view, pace)
-    room = max(width - _LABEL - sum(len(span.text) for span in tail) - 1, 0)
     spans = [Span(f"{name:<{_LABEL}}")]
-    for tone, seconds in _parts(pace):
+    for tone, seconds in _parts(rank.pace):
         cells = round(seconds / longest * room) if longest else 0
         spans.append(Span(_signs(view)[tone] * cells, tone))
     used = sum(len(span.text) for span in spans)
-    return (*spans, Span(" " * max(_LABEL + room - used, 0) + " "), *tail)
+    return (*spans, Span(" " * max(_LABEL + room - used, 0) + " "))
 
 
 def _signs(view: View) -> dict[str, str]:
@@ -94,9 +96,9 @@ def _signs(view: View) -> dict[str, str]:
     return {"load": full, "dim": view.signs.empty, "power": view.signs.levels[2]}
 
 
-def _tail(view: View, pace: RankPace | None) -> list[Span]:
+def _tail(view: View, pace: RankPace | None) -> Line:
     if pace is None:
-        return []
+        return ()
     figures = [
         f"{seconds_text(seconds) if seconds is not None else view.signs.dash:>8}"
         for seconds in (pace.busy, pace.wait)
@@ -108,4 +110,4 @@ def _tail(view: View, pace: RankPace | None) -> list[Span]:
         spans.append(
             Span(f" {view.signs.mark} {pace.straggler}{ratio} {printable(pace.kind)}", "bad")
         )
-    return spans
+    return tuple(spans)

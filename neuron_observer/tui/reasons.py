@@ -45,12 +45,13 @@ def reasons(view: View, width: int, height: int) -> list[Line]:
 def listed(view: View, most: int | None = None) -> list[Line]:
     """One line a reason, after at most so many names of what is missing for it."""
     return [
-        line(Span(f"{view.signs.dash} {_named(names, most)}: "), Span(reason, "dim"))
+        line(Span(f"{view.signs.dash} {named(names, most)}: "), Span(reason, "dim"))
         for reason, names in by_reason(view).items()
     ]
 
 
-def _named(names: list[str], most: int | None) -> str:
+def named(names: list[str], most: int | None) -> str:
+    """At most so many names, and how many there are besides."""
     left = 0 if most is None else len(names) - most
     return f"{', '.join(names[:most])} and {left} more" if left > 0 else ", ".join(names)
 

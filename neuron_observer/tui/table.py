@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from neuron_observer.model import Missing
 from neuron_observer.text import printable
 from neuron_observer.tui.lines import BLANK, Line, Span, joined, line
+from neuron_observer.tui.reasons import named
 from neuron_observer.tui.sheet import Column, Row, chosen, columns_shown, rows_shown
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _GAP = 2  # cells between two columns
 _MARK = 1  # before the chosen row
+_NAMED = 2  # columns in the last line that are missing for one reason
 
 
 class Drawn(NamedTuple):
@@ -82,7 +84,7 @@ def _status(view: View, sheet: Sheet, part: _Part, row: Sequence[Row]) -> Line:
         pieces.append(f"{part.columns_left} more column{'s' * (part.columns_left > 1)}")
     said = [line(Span(printable(piece), "heading")) for piece in pieces]
     reasons = [
-        line(f"{view.signs.dash} {', '.join(heads)}: ", Span(reason, "dim"))
+        line(f"{view.signs.dash} {named(heads, _NAMED)}: ", Span(reason, "dim"))
         for reason, heads in missing_in(view, sheet, row).items()
     ]
     return joined([*said, *reasons], Span("  "))

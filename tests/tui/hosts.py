@@ -115,9 +115,12 @@ def _grown(path: str, content: bytes, second: int) -> bytes:
     return b"%d\n" % (int(content) + busy * 10_000)
 
 
-def view_of(feed: StillFeed, *, signs: Signs = UNICODE, selected: int | None = None) -> View:
+def view_of(
+    feed: StillFeed | FeedAtHand, *, signs: Signs = UNICODE, selected: int | None = None
+) -> View:
     """What the screen makes of a feed 0.4 s after its frame; by default of the first device."""
-    frame = feed.frame
+    frame = feed.latest()
+    assert frame is not None
     first = min((device.index for device in frame.snapshot.devices), default=None)
     chosen = first if selected is None else selected
     return View(feed, Cells(frame), frame.snapshot.monotonic + 0.4, chosen, signs)

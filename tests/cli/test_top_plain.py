@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,7 +20,6 @@ from tests.daemon.daemons import Simulated, faulty
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.cli.conftest import Result
 
@@ -61,7 +61,7 @@ def test_periods_that_were_missed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_first_frame_that_does_not_come() -> None:
     """Is an error after a while, not a wait without end."""
-    with pytest.raises(DaemonError, match="no frame in 0.1 s"):
+    with pytest.raises(DaemonError, match=r"no frame in 0\.1 s"):
         wait_for(lambda: False, "no frame", 0.1)
 
 
@@ -105,11 +105,13 @@ def test_several_nodes(call: Callable[..., Result], tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     made = Simulated()
-    with answering(made.answers, tmp_path / "a") as well:
-        with answering(faulty().answers, tmp_path / "b") as ill:
-            urls = [str(well.address), str(ill.address), "unix:///nowhere/o.sock"]
-            asked = [word for url in urls for word in ("--connect", url)]
-            found = call("top", "--once", "--width", "300", *asked)
+    with (
+        answering(made.answers, tmp_path / "a") as well,
+        answering(faulty().answers, tmp_path / "b") as ill,
+    ):
+        urls = [str(well.address), str(ill.address), "unix:///nowhere/o.sock"]
+        asked = [word for url in urls for word in ("--connect", url)]
+        found = call("top", "--once", "--width", "300", *asked)
     made.close()
     heading, *lines = found.out.splitlines()
     assert found.code == 0
@@ -150,24 +152,28 @@ def test_this_machines_daemon(
     made.close()
 
 
-CAPTURE = """#capture {"schema": "neuron-observer/capture/1"}
-class/neuron_device/neuron0 link ../../devices/virtual/neuron_device/neuron0
-"""
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """A host of three passes, a second apart."""
+    file = tmp_path / "host.tsv"
+    whole = Path(SMALL).read_text("utf-8")
+    later = '#at {0}.000\n#host ["proc/uptime", "0444", "{0}.0 1.0\\n"]\n'
+    file.write_text(whole + "".join(later.format(second) for second in (1, 2)), "utf-8")
+    return file
 
 
-def test_a_recording(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_recording(call: Callable[..., Result], recording: Path) -> None:
     """Once is its end, batch plays it to its end; a cut one is played as far as it is whole."""
-    file = tmp_path / "host.tsv.gz"
-    made = call("capture", "--simulate", "--instance", "trn2.3xlarge", "-o", str(file))
-    assert made.code == 0
-    found = call("top", "--replay", str(file), "--once", "--width", "120")
+    found = call("top", "--replay", str(recording), "--once", "--width", "120")
     assert found.code == 0
-    assert found.out.splitlines()[1].startswith("ended ")
-    played = call("top", "--replay", str(file), "--speed", "0", "--batch", "--period", "0.1")
+    assert re.match(r"ended .* 0:02 of 0:02", found.out.splitlines()[1])
+    begin = call("top", "--replay", str(recording), "--once", "--seek", "1.5")
+    assert " 0:01 of 0:02" in begin.out.splitlines()[1]
+    played = call("top", "--replay", str(recording), "--speed", "0", "--batch", "--period", "0.1")
     assert STAMP.findall(played.out)
     assert "ended " in played.out.split("\n\n")[-2]
-    file.write_bytes(file.read_bytes()[:-3000])
-    cut = call("top", "--replay", str(file), "--once")
+    recording.write_bytes(recording.read_bytes()[:-5])
+    cut = call("top", "--replay", str(recording), "--once")
     assert "trn2.3xlarge" in cut.out
     assert "damaged, read up to there" in cut.err
 

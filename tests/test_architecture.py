@@ -91,6 +91,7 @@ SAME_FLOOR = {
     ("replay", "loop"),
     ("replay", "observer"),
     ("replay", "recording"),
+    ("recording", "observer"),
 }
 TOP = 5  # the top floor may import everything
 # a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request;

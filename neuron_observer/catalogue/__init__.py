@@ -17,6 +17,7 @@ from neuron_observer.catalogue.monitor import (
 )
 from neuron_observer.catalogue.node import NODE_METRICS, PCI_METRICS
 from neuron_observer.catalogue.own import LOOP_METRICS, OWN_METRICS, RELOAD_METRICS
+from neuron_observer.catalogue.recorder import RECORDER_METRICS
 from neuron_observer.catalogue.spec import Kind, MetricSpec, Source
 from neuron_observer.catalogue.store import STORE_METRICS
 from neuron_observer.catalogue.thermal import SENSOR_METRICS
@@ -39,6 +40,7 @@ METRICS: dict[str, MetricSpec] = {
         *RELOAD_METRICS,
         *LOOP_METRICS,
         *STORE_METRICS,
+        *RECORDER_METRICS,
         *DERIVED_METRICS,
         *MONITOR_NODE_METRICS,
         *MONITOR_DEVICE_METRICS,

@@ -27,6 +27,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "job": ("neuron_observer.cli.job", "`job report`: what a job had of its machine."),
     "jobs": ("neuron_observer.cli.jobs", "Who uses the devices: jobs, ranks, cores."),
     "metrics": ("neuron_observer.cli.metrics", "The catalogue, and what this host provides."),
+    "record": ("neuron_observer.cli.record", "Record what is read of this host, to be replayed."),
+    "replay": ("neuron_observer.cli.replay", "Play a recording through the rules and the page."),
     "rules": ("neuron_observer.cli.rules", "The rules: list them, or test them on timelines."),
     "set-healthy": ("neuron_observer.cli.set_healthy", "Take a device as it is for well."),
     "simulate": ("neuron_observer.cli.simulate", "Write a simulated host, and keep it moving."),

@@ -53,6 +53,15 @@ def named(*, patience: float | None = None) -> Client | None:
     return Client(parse(url, ca_file), patience=patience or PATIENCE)
 
 
+def alone(option: str) -> None:
+    """`UsageError` where an option that says what is looked at stands beside others that do."""
+    context = click.get_current_context()
+    others = [one for one in _about_a_host(context) if one != "--config"]
+    others += [f"--{name}" for name in ("connect", "direct") if _asked(context, name)]
+    if others:
+        raise UsageError(f"{option} and {others[0]} exclude each other", remedy="Leave one out.")
+
+
 def several() -> list[Client]:
     """The daemons of `--connect`, where it stands more than once; `UsageError` if one is wrong."""
     first = named()

@@ -15,15 +15,30 @@ from neuron_observer.config import read
 from neuron_observer.config.web_config import load
 from neuron_observer.daemon import Daemon
 from neuron_observer.daemon.answers import Answers
+from neuron_observer.daemon.dumping import Dumping
 from neuron_observer.daemon.listening import places, warning
 from neuron_observer.daemon.pace import Pace
-from neuron_observer.daemon.reload import Reloader, Running, budget, lanes, log_by, put_in_force
+from neuron_observer.daemon.reload import (
+    Reloader,
+    Running,
+    budget,
+    lanes,
+    log_by,
+    put_in_force,
+    record_by,
+    recorder_limits,
+)
 from neuron_observer.daemon.signals import stopped_by_signals
 from neuron_observer.errors import InputError
 from neuron_observer.exporters.http import Limits
 from neuron_observer.exporters.web import Web
 from neuron_observer.history import History
 from neuron_observer.loop import Loop
+from neuron_observer.recording.dumps import Dumps
+from neuron_observer.recording.figures import RecorderFigures
+from neuron_observer.recording.flight import FlightRecorder
+from neuron_observer.sources.listing import ListingFs
+from neuron_observer.sources.tapped import tapped
 from neuron_observer.store import open_store
 from neuron_observer.store.retention import Retention
 
@@ -37,6 +52,7 @@ if TYPE_CHECKING:
     from neuron_observer.daemon.notify import Notifier
     from neuron_observer.live import MonitorFeed
     from neuron_observer.log import Log
+    from neuron_observer.sources.hostfs import HostFs
 
 
 class Call(NamedTuple):
@@ -60,10 +76,11 @@ def run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], ca
     state = _state(loaded, call.host_root)
     store = open_store(state, host, call.clock, _retention(config))
     judge = judge_by(rules, trust_untested_driver=config.trust_untested_driver, memory=store.load())
+    recorder = _recorder(config, state, host)
     reader = open_reader(
         call.host_root,
         config,
-        host=host,
+        host=tapped(host, recorder.tape) if recorder else host,
         kernel_cursor=store.cursor,
         lasting=True,
         kernel_log=config.kernel_log,
@@ -76,13 +93,15 @@ def run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], ca
     loop.subscribe(pace.note)
     keeper = store.keep(judge, tell=loop.tell, cursor=lambda: reader.kernel_cursor)
     reader.beside.append(("store", keeper.figures))
+    if recorder:
+        _record(recorder, loop)
     answers = Answers(
         loop.feed,
         reader.clock,
         period=lambda: loop.schedule.periods["normal"],
         topology=lambda: reader.topology,
         past=store.past,
-        submit=keeper.submit,
+        submit=Dumping(recorder, keeper.submit),
     )
     loop.each_pass(call.notifier.beat)
     daemon = Daemon(
@@ -101,7 +120,11 @@ def run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], ca
     reloader = Reloader(
         Running(loaded, rules),
         lambda: _anew(sources, call),
-        [partial(put_in_force, loop, judge, daemon.page, pace), partial(log_by, lines)],
+        [
+            partial(put_in_force, loop, judge, daemon.page, pace),
+            partial(log_by, lines),
+            *([partial(record_by, recorder)] if recorder else []),
+        ],
         last,
         lines,
         around=call.notifier.reloading,
@@ -118,6 +141,30 @@ def run(loaded: Loaded, sources: Sources, listeners: Sequence[socket.socket], ca
             say = lines.warning if state else lines.info
             say("kept_in_memory", f"kept in memory only: {store.problem}")
         daemon.run()
+    if recorder:
+        recorder.close()
+
+
+def _recorder(config: Config, state: str | None, host: HostFs) -> FlightRecorder | None:
+    """The flight recorder, unless it is off; without a state directory it writes nothing.
+
+    A recording that is read needs none.
+    """
+    if not config.recorder.enabled or isinstance(host, ListingFs):
+        return None
+    limits = recorder_limits(config)
+    dumps = Dumps(state, limits.disk_bytes) if state else None
+    told = {"trust_untested_driver": config.trust_untested_driver}
+    return FlightRecorder(limits, dumps, options=told)
+
+
+def _record(recorder: FlightRecorder, loop: Loop) -> None:
+    """Have it hear what the loop reads."""
+    recorder.tell = loop.tell
+    recorder.begin(loop.reader)
+    loop.subscribe(lambda frame: recorder.note(frame, loop.schedule.periods))
+    figures = RecorderFigures(recorder.status, loop.reader.clock)
+    loop.reader.beside.append((figures.name, figures.poll))
 
 
 def _state(loaded: Loaded, host_root: str) -> str | None:

@@ -64,7 +64,7 @@ def command(
     read but, with --jobs, those of launchers. Serial numbers of chips stay: without them a fault
     cannot be followed. The file works as --host-root of every other verb.
     """
-    _refuse_host_files(host_root, output)
+    refuse_host_files(host_root, output)
     clock = SystemClock()
     host = open_host(host_root)
     topology = read_topology(host, look_inside=False)
@@ -95,7 +95,7 @@ def command(
     click.echo(f"{name}: {capture.files} files read{unreadable}", err=True)
 
 
-def _refuse_host_files(host_root: str, output: str | None) -> None:
+def refuse_host_files(host_root: str, output: str | None) -> None:
     """A write to a counter clears it and one to `reset` resets the chip: also by mistake."""
     where = Path(output or ".").resolve()
     for root in ("/", host_root):

@@ -104,6 +104,7 @@ def open_reader(  # noqa: PLR0913 - one an option
     deadline: float | None = None,
     kubelet: bool = False,
     reload: LastReload | None = None,
+    jobs: bool = True,
     host: HostFs | None = None,
 ) -> HostReader:
     """A reader of the host that the options name, or of one that they named before.
@@ -119,7 +120,7 @@ def open_reader(  # noqa: PLR0913 - one an option
         all_devices=all_devices,
         only=only,
         machine=only is None,
-        jobs=only is None,
+        jobs=jobs and only is None,
         job_mapping=os.environ.get(JOB_MAPPING),
         keep=lasting and enough_descriptors(),
         wait_for_firmware=not lasting,

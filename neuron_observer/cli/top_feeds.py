@@ -17,27 +17,38 @@ from neuron_observer.oneshot import NOT_JUDGED, StillFeed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from neuron_observer.checks.judging import Judge
     from neuron_observer.client import Client
     from neuron_observer.client.feed import ConnectedFeed
     from neuron_observer.clock import Clock
     from neuron_observer.feed import Feed
     from neuron_observer.loop import Loop
+    from neuron_observer.replay import ReplayFeed
     from neuron_observer.sources.hostfs import HostFs
 
 FRESH = 3.0  # seconds; this machine's daemon is not asked where its frame is older
 
 
 class Host(NamedTuple):
-    """The host that the options name."""
+    """The host that the options name, or a recording of one."""
 
     root: str
     config_file: str | None
     all_devices: bool
+    replay: Replay | None = None
 
     @property
     def is_recording(self) -> bool:
         """Whether it is a file."""
         return os.path.isfile(self.root) and not simulation_asked()  # noqa: PTH113 - as in options
+
+
+class Replay(NamedTuple):
+    """A recording and how it is played."""
+
+    file: str
+    speed: float = 1.0  # recorded seconds a second; 0: as fast as it goes
+    seek: float | None = None  # seconds since its beginning
 
 
 class Shown(NamedTuple):
@@ -51,6 +62,10 @@ class Shown(NamedTuple):
 @contextmanager
 def moving(host: Host) -> Iterator[Shown]:
     """Frames for a screen, from the first one on: that one is there at once."""
+    if host.replay is not None:
+        with _played(host, host.replay) as feed:
+            yield Shown(feed, FrameClock(feed), feed.start)
+        return
     client = asking.named()
     connected = first_of(client) if client else of_own_daemon(host)
     if connected is not None:
@@ -66,6 +81,11 @@ def moving(host: Host) -> Iterator[Shown]:
 @contextmanager
 def going(host: Host) -> Iterator[Shown]:
     """The same for who can wait for a first frame that is judged: it goes on by itself."""
+    if host.replay is not None:
+        with _played(host, host.replay) as feed:
+            feed.start()
+            yield Shown(feed, FrameClock(feed))
+        return
     client = asking.named()
     connected = first_of(client) if client else of_own_daemon(host)
     if connected is not None:
@@ -83,7 +103,13 @@ def going(host: Host) -> Iterator[Shown]:
 
 @contextmanager
 def once(host: Host) -> Iterator[Shown]:
-    """One frame and what rates need."""
+    """One frame and what rates need; of a recording the one asked for, or the last."""
+    if host.replay is not None:
+        with _played(host, host.replay) as feed:
+            if host.replay.seek is None:
+                feed.seek(feed.span)
+            yield Shown(feed, FrameClock(feed))
+        return
     from neuron_observer.client.feed import PERIOD  # noqa: PLC0415 - where asked
 
     client = asking.named()
@@ -96,6 +122,44 @@ def once(host: Host) -> Iterator[Shown]:
         clock.wait(PERIOD)  # a rate needs two
         connected.look()
         yield Shown(connected, clock)
+
+
+@contextmanager
+def _played(host: Host, replay: Replay) -> Iterator[ReplayFeed]:
+    """A recording at its first frame, or where it is to begin."""
+    from neuron_observer.recording.reader import opened  # noqa: PLC0415 - where asked
+    from neuron_observer.replay import ReplayFeed  # noqa: PLC0415 - the same
+
+    def make(one_shot: bool) -> Judge:  # noqa: FBT001 - as it is called
+        return make_judge(host.config_file, one_shot=one_shot)
+
+    feed = ReplayFeed(opened(replay.file), make, SystemClock(), speed=replay.speed)
+    try:
+        if replay.seek is not None:
+            feed.seek(replay.seek)
+        yield feed
+    finally:
+        feed.close()
+
+
+class FrameClock:
+    """Now is when the last frame was made: of a recording nothing else is known."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+
+    def monotonic(self) -> float:
+        """Of the recorded host."""
+        frame = self._feed.latest()
+        return frame.snapshot.monotonic if frame else 0.0
+
+    def wall(self) -> float:
+        """The same."""
+        frame = self._feed.latest()
+        return frame.snapshot.at if frame else 0.0
+
+    def wait(self, seconds: float) -> None:
+        """Nobody can: who plays sets the pace."""
 
 
 def first_of(client: Client) -> ConnectedFeed:

@@ -85,17 +85,25 @@ def wait_for(ready: Callable[[], bool], what: str, seconds: float = _FIRST_FRAME
         clock.wait(_GLANCE)
 
 
-def print_all(draw: Callable[[], list[str]], pace: Pace, clock: Clock) -> None:
+def print_all(
+    draw: Callable[[], list[str]],
+    pace: Pace,
+    clock: Clock,
+    ended: Callable[[], bool] = lambda: False,
+) -> None:
     """Print a frame a period, each after the time at which it is printed.
 
-    Who reads gets each frame at once and as a whole; when he is gone this ends with the next.
+    Who reads gets each frame at once and as a whole; when he is gone this ends with the next. A
+    period that was missed, because the machine slept, is not made up for.
     """
-    begin = clock.monotonic()
-    for number in count():
-        if number == pace.frames:
-            break
-        clock.wait(begin + number * pace.period - clock.monotonic())
+    due = clock.monotonic()
+    for number in count(1):
+        is_last = number == pace.frames or ended()
         now = datetime.fromtimestamp(clock.wall(), tz=timezone.utc)
         lines = [f"# {now.strftime('%Y-%m-%dT%H:%M:%SZ')}", *draw(), ""]
         click.echo("\n".join(lines))
         sys.stdout.flush()
+        if is_last:
+            break
+        due = max(due + pace.period, clock.monotonic())
+        clock.wait(due - clock.monotonic())

@@ -104,7 +104,8 @@ class ConnectedFeed:
     def _lost(self, error: ObserverError) -> None:
         """The frame tells it, and when the next question is put."""
         if self._frame is not None:
-            run = Run(CONNECTION, ok=False, seconds=self.pause, error=error.message)
+            why = error.message.removeprefix(f"{self._client.address}: ")
+            run = Run(CONNECTION, ok=False, seconds=self.pause, error=why)
             self._frame = _with(self._frame, (run,))
 
     def latest(self) -> Frame | None:

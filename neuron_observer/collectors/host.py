@@ -26,6 +26,7 @@ from neuron_observer.model import NODE, Missing, Place, Why
 from neuron_observer.parsers.mounts import writable_beneath
 from neuron_observer.parsers.tables import TABLES
 from neuron_observer.sources.hostfs import MeasuredHost, Space
+from neuron_observer.sources.tapped import Tapped
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -79,6 +80,9 @@ class HostCollector:
 
     def _spaces(self) -> list[Cell]:
         usage = {mount: _usage(self._host, mount) for mount, _ in MOUNTS}
+        if isinstance(self._host, Tapped):
+            for mount, cells in usage.items():
+                self._host.tape.space(mount, _space(cells))
         return [usage[spec.sources[0].path][spec.sources[0].part] for spec in _SPACE_METRICS]
 
     def _look_for_disks(self) -> None:
@@ -155,7 +159,10 @@ def _disk_batch(host: HostFs, disks: tuple[tuple[str, str], ...], *, keep: bool)
 def _usage(host: HostFs, mount: str) -> Mapping[str, Cell]:
     if isinstance(host, MeasuredHost):
         space = host.space(mount)
-        return space._asdict() if space else dict.fromkeys(Space._fields, ANOTHER_ROOT)
+        if space is None:
+            return dict.fromkeys(Space._fields, ANOTHER_ROOT)
+        available = READ_ONLY if space.available is None else space.available
+        return {"size": space.size, "available": available}
     if host.root != "/":
         return dict.fromkeys(Space._fields, ANOTHER_ROOT)
     try:
@@ -164,6 +171,14 @@ def _usage(host: HostFs, mount: str) -> Mapping[str, Cell]:
         return dict.fromkeys(Space._fields, missing_for(error))
     image = bool(found.f_flag & os.ST_RDONLY) and not _fillable(host, mount)
     return usage_of(found, image=image)
+
+
+def _space(cells: Mapping[str, Cell]) -> Space | None:
+    """What was found, for a recording; None where nobody knows."""
+    size, available = cells["size"], cells["available"]
+    if not isinstance(size, int):
+        return None
+    return Space(size, available if isinstance(available, int) else None)
 
 
 def _fillable(host: HostFs, mount: str) -> bool:

@@ -152,6 +152,25 @@ class History(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 8 * _MB
 
 
+class Recorder(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The flight recorder: what was read before a finding, to be replayed (docs/recording.md)."""
+
+    enabled: Annotated[
+        bool, _flag("Hold the last minutes, and write them beside a finding.", restart=True)
+    ] = True
+    window: Annotated[float, _duration("How far back it reaches.", _MINUTE, _HOUR)] = 900.0
+    max_bytes: Annotated[
+        int, _size("The most that it may hold in memory; the window gets shorter then.", _MB, _GB)
+    ] = 8 * _MB
+    disk_bytes: Annotated[
+        int,
+        _size("The most that its files may take, in state.directory; the oldest go.", 0, _GB * 100),
+    ] = 500 * _MB
+    every: Annotated[
+        float, _duration("The shortest time between two files beside findings.", _MINUTE, _DAY)
+    ] = 600.0
+
+
 class Lanes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How often what is read."""
 
@@ -248,6 +267,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     log: Log = Log()
     state: State = State()
     history: History = History()
+    recorder: Recorder = Recorder()
     lanes: Lanes = Lanes()
     profile: Profile = Profile()
     budget: Budget = Budget()

@@ -26,7 +26,8 @@ PATH = "/api/v1/acts"
 SCHEMA = "neuron-observer/act/1"
 SUMMARY = (
     "What a person says: `ack` a finding, `suppress` or `unsuppress` a rule, `set-healthy` a"
-    " device. Only by the unix socket, only root and the daemon's own user; audited."
+    " device, `dump` what the flight recorder holds. Only by the unix socket, only root and the"
+    " daemon's own user; audited."
 )
 VERBS = get_args(Verb)
 PATIENCE = 10.0  # seconds for the next frame and the disk

@@ -15,6 +15,7 @@ from neuron_observer.config.keys import keys, value_at
 from neuron_observer.config.write import written
 from neuron_observer.daemon.budget import Budget
 from neuron_observer.errors import ObserverError
+from neuron_observer.recording.flight import Limits
 from neuron_observer.rules.rule import same
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from neuron_observer.log import Log
     from neuron_observer.loop import Loop
     from neuron_observer.model import Frame
+    from neuron_observer.recording.flight import FlightRecorder
     from neuron_observer.rules.rule import Rule
 
 
@@ -174,6 +176,17 @@ def lanes(config: Config) -> dict[str, float]:
         "firmware": found.firmware,
         "jobs": found.jobs,
     }
+
+
+def recorder_limits(config: Config) -> Limits:
+    """What the flight recorder may take."""
+    told = config.recorder
+    return Limits(told.window, told.max_bytes, told.disk_bytes, told.every)
+
+
+def record_by(recorder: FlightRecorder, running: Running) -> None:
+    """What the flight recorder may take from now on."""
+    recorder.configure(recorder_limits(running.loaded.config))
 
 
 def budget(config: Config) -> Budget:

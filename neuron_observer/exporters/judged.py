@@ -80,10 +80,15 @@ TOO_OLD = Health(Verdict.UNKNOWN, "the last frame is too old")
 
 
 def judged(
-    frame: Frame | None, missing: Mapping[Why, int], memory: Memory, *, too_old: bool
+    frame: Frame | None,
+    missing: Mapping[Why, int],
+    memory: Memory,
+    *,
+    too_old: bool,
+    python: str = own.PYTHON,
 ) -> dict[str, list[Sample]]:
     """Samples by the name of their family in JUDGED; all readings of a frame too old are stale."""
-    told = {own.INFO.name: [own.info()]}
+    told = {own.INFO.name: [own.info(python)]}
     if frame is None:
         return told
     health, findings = frame.health, frame.findings

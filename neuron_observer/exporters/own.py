@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.model import Run
 
+PYTHON = ".".join(map(str, sys.version_info[:3]))
 _GAUGE, _COUNTER = FamilyType.GAUGE, FamilyType.COUNTER
 _COLLECTOR = "neuron_observer_collector"
 
@@ -83,11 +84,9 @@ def ran(before: Ran | None, run: Run, at: float) -> Ran:
     )
 
 
-def info() -> Sample:
-    """Who we are."""
-    return Sample(
-        (("python", ".".join(map(str, sys.version_info[:3]))), ("version", __version__)), 1
-    )
+def info(python: str = PYTHON) -> Sample:
+    """Who we are, and which Python ran what read the host."""
+    return Sample((("python", python), ("version", __version__)), 1)
 
 
 def collectors(of: Mapping[str, Ran]) -> dict[str, list[Sample]]:

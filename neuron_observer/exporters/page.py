@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from neuron_observer.exporters import judged
 from neuron_observer.exporters.exposition import EOF, Format, Writer, head, lines
 from neuron_observer.exporters.judged import STALE_AFTER
-from neuron_observer.exporters.own import tail
+from neuron_observer.exporters.own import PYTHON, tail
 from neuron_observer.exporters.series import blocks_of, repeated, shown
 from neuron_observer.model import Why
 
@@ -141,13 +141,18 @@ class Page:
         detail: Detail = "core",
         job_labels: bool = False,
         stale_after: float = STALE_AFTER,
+        python: str = PYTHON,
     ) -> None:
-        """`job_labels`: also a series a device and job, which ends with the job."""
+        """`job_labels`: also a series a device and job, which ends with the job.
+
+        `python` is the version that read the host, which of a recording was another program.
+        """
         self.feed = feed
         self.clock = clock
         self.stale_after = stale_after
         self._shown = shown(detail)
         self._job_labels = job_labels
+        self._python = python
         self._memory = judged.Memory()
         self._lock = Lock()
         self._slots: list[_Slot] = []
@@ -211,7 +216,7 @@ class Page:
         if frame and not self._memory.ran:
             self.note(frame)
         missing = sum((slot.missing for slot in self._slots), Counter[Why]())
-        families = judged.judged(frame, missing, self._memory, too_old=too_old)
+        families = judged.judged(frame, missing, self._memory, too_old=too_old, python=self._python)
         if frame and self._job_labels and not too_old:
             families |= judged.jobs_told(frame)
         for family in judged.JUDGED:

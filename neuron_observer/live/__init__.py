@@ -20,6 +20,7 @@ from neuron_observer.sources.hostfs import LoggingHost
 from neuron_observer.sources.kernel import open_kernel_log
 from neuron_observer.sources.listing import ListingFs
 from neuron_observer.sources.pump import PumpedLines
+from neuron_observer.sources.tapped import tapped_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,8 +62,9 @@ class KernelReader:
         """Kept open, a thread takes the lines in and calls `news` when the driver's have come."""
         self._host, self._clock = host, clock
         self.classifier = LineClassifier()
-        self._source = _kernel_source(host, self.classifier.matcher, pump=keep, news=news)
-        self.announced = news is not None and isinstance(self._source, PumpedLines)
+        source = _kernel_source(host, self.classifier.matcher, pump=keep, news=news)
+        self.announced = news is not None and isinstance(source, PumpedLines)
+        self._source = tapped_lines(host, "kernel", source)
         live = not isinstance(host, ListingFs) or host.timed
         self._collector = KernelLogCollector(
             self._source,
@@ -159,7 +161,10 @@ class MonitorReader:
         mode, path, command = self.feed
         if mode == "child" and isinstance(self._host, ListingFs):
             return self._host.lines("monitor")
-        return open_monitor(mode, self._clock, path=path, command=command, children=self._children)
+        source = open_monitor(
+            mode, self._clock, path=path, command=command, children=self._children
+        )
+        return source and tapped_lines(self._host, "monitor", source)
 
     def poll(self) -> list[Batch]:
         """The state of the tool, and its last report."""

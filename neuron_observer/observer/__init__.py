@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from neuron_observer.collectors.batching import GONE
@@ -19,6 +20,7 @@ from neuron_observer.observer.options import ALL_LANES, Options
 from neuron_observer.readings import ABSENT, columns, find
 from neuron_observer.sources.choice import choose_workers
 from neuron_observer.sources.hostfs import DirectoryFs
+from neuron_observer.sources.tapped import Tapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -53,6 +55,7 @@ class HostReader:
         self.clock = clock
         self.options = options or Options()
         self._make_workers = workers or choose_workers
+        self._tape = host.tape if isinstance(host, Tapped) else None
         self._batches: dict[tuple[str, str, int | None], Batch] = {}
         self._events: list[Event] = []
         self._deriver = Deriver()
@@ -68,6 +71,10 @@ class HostReader:
 
     def _look_around(self) -> None:
         """Read the topology and make the collectors for it."""
+        with self._tape.around() if self._tape else nullcontext():
+            self._make_collectors()
+
+    def _make_collectors(self) -> None:
         options, host, clock = self.options, self.host, self.clock
         self.topology: Topology = read_topology(
             host, thorough=options.thorough, all_devices=options.all_devices
@@ -97,6 +104,7 @@ class HostReader:
 
     def poll(self, lanes: Collection[str] = ALL_LANES, *, derived: bool = True) -> Snapshot:
         """Read the lanes that are due; the other lanes keep their last batches."""
+        asked = lanes
         if self._gone or (self._polled and self._to_look_around in lanes):
             lanes = self._notice_reload(lanes)
         begin = self.clock.monotonic()
@@ -118,7 +126,7 @@ class HostReader:
             runs.append(self._run("jobs", self._read_jobs))
         if "slow" in lanes or ("topology", "derived", None) not in self._batches:
             self._keep([parts.topology_batch(self.topology, self.kept, self.clock)])
-        snapshot = self._join(tuple(runs))
+        snapshot = self._join(tuple(runs), asked)
         self._polled = True
         if not derived:
             return snapshot
@@ -214,7 +222,7 @@ class HostReader:
             error = f"{type(broken).__name__}: {broken}"
         return Run(name, not error, self.clock.monotonic() - begin, error)
 
-    def _join(self, runs: tuple[Run, ...]) -> Snapshot:
+    def _join(self, runs: tuple[Run, ...], asked: Collection[str]) -> Snapshot:
         batches = tuple(self._batches.values())
         if self._known is None:
             self._known = self._devices(batches)
@@ -232,6 +240,8 @@ class HostReader:
             job_scan=self.jobs.scan if self.jobs else None,
         )
         self._events.clear()
+        if self._tape:
+            self._tape.tick(snapshot.monotonic, snapshot.at, asked)
         return snapshot
 
     def _devices(self, batches: tuple[Batch, ...]) -> tuple[Device, ...]:

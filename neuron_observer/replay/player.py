@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from neuron_observer.collectors.firmware import PERIOD
 from neuron_observer.collectors.sysfs import PERIODS as SYSFS_PERIODS
+from neuron_observer.errors import InputError
 from neuron_observer.live import MonitorFeed
 from neuron_observer.loop import PERIODS, Loop
 from neuron_observer.loop.schedule import Schedule
@@ -74,8 +75,10 @@ class Player:
         """`make_judge` is told whether the recording is of an instant, so that nothing can hold."""
         self.recording = recording
         self._passes: Iterator[Pass] = recording.passes()
-        first = next(self._passes)
-        self._waiting: Pass | None = None if recording.timed else first
+        first = next(self._passes, None)
+        if first is None:
+            raise InputError(f"{recording.file}: damaged before its first pass is whole")
+        self._waiting: Pass | None = first  # is a frame, and applied
         header = recording.header
         begin = float(header.get("wall") or recording.recorded_at or WALL)
         self._begin = begin, float(header.get("monotonic", 1_000.0))
@@ -83,6 +86,8 @@ class Player:
         host = RecordedFs(str(header.get("host_root", recording.file)), first)
         host.timed = recording.timed
         self._host, self._script = host, _Script()
+        if recording.timed:  # what stood before the first tick is no frame
+            self._waiting = self._next()
         self.judge = make_judge(not recording.timed and len(recording.times) <= 2)
         workers = RecordedWorkers if recording.timed else None
         reader = HostReader(host, self.clock, _options(recording), _made(workers))
@@ -94,7 +99,7 @@ class Player:
 
     def step(self) -> Frame | None:
         """The next frame; None at the end."""
-        one = self._next()
+        one, self._waiting = self._waiting or self._next(), None
         if one is None:
             return None
         wall, monotonic = self._begin
@@ -111,9 +116,6 @@ class Player:
 
     def _next(self) -> Pass | None:
         """The next pass that is a frame, applied; others only say what stood there."""
-        first, self._waiting = self._waiting, None
-        if first is not None:
-            return first
         for one in self._passes:
             self._host.apply(one)
             if one.tick is not None or not self.recording.timed:

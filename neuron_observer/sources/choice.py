@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from neuron_observer.clock import SystemClock
 from neuron_observer.sources.hostfs import DirectoryFs, LoggingHost
+from neuron_observer.sources.tapped import Tapped, TappedWorkers
 from neuron_observer.sources.workers import DirectWorkers, ThreadWorkers
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ def choose_workers(host: HostFs, clock: Clock, blocking: bool) -> Workers:  # no
 
     A simulation's reads may wait as well, but in a way that ends with the process.
     """
+    if isinstance(host, Tapped):
+        return TappedWorkers(choose_workers(host.untapped, clock, blocking), host.tape)
     if not isinstance(host, DirectoryFs):
         waits = isinstance(host, LoggingHost) and isinstance(clock, SystemClock)
         return ThreadWorkers(host, clock) if waits else DirectWorkers(host, clock)

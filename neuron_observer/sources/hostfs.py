@@ -72,7 +72,7 @@ class Space(NamedTuple):
     """How large a file system is, and what a user can still fill: bytes."""
 
     size: int
-    available: int
+    available: int | None  # None: what is mounted there is only read
 
 
 @runtime_checkable

@@ -125,11 +125,11 @@ class ListingFs:
         if one.whole:
             self._nodes.clear()
             self._folders = {"": {}}
-        for path, names in one.folders.items():
-            self._list(path, names)
         for path, node in one.nodes.items():
             if node.error == errno.ENOENT:
                 self._forget(path)
+            elif node.names is not None:
+                self._list(path, node.names)
             else:
                 self._nodes[path] = node
                 self._register(path, node.kind)

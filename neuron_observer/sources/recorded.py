@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from neuron_observer.sources.filesets import Content
     from neuron_observer.sources.hostfs import HostFs, Space
     from neuron_observer.sources.replay import Log
-    from neuron_observer.sources.rows import Answered, Node
+    from neuron_observer.sources.rows import Answered, Node, Status
     from neuron_observer.sources.workers import Request
 
 
@@ -38,13 +38,17 @@ class RecordedFs(ListingFs):
         self._sets: dict[str, list[tuple[RecordedFiles, int]]] = {}  # by path
         self._queues: list[RecordedLines] = []
         self._spaces: dict[str, Space | None] = {}
+        self._stats: dict[str, Status] = {}
         self.now = Pass()
         super().__init__(Listing({}, [first]), root)
 
     def apply(self, one: Pass) -> None:
         """Let what a tick saw come to be."""
         self.now = one
+        if one.whole:
+            self._stats.clear()
         super().apply(one)
+        self._stats.update(one.stats)
         self._spaces.update(one.spaces)
         if one.whole:
             for known in self._sets.values():
@@ -91,12 +95,29 @@ class RecordedFs(ListingFs):
         for path in paths:
             self._sets[path] = [one for one in self._sets.get(path, ()) if one[0] is not files]
 
+    def readlink(self, path: str) -> str:
+        """Where a link pointed."""
+        self._raise(path)
+        return super().readlink(path)
+
     def lstat(self, path: str) -> os.stat_result:
-        """Mode of the path."""
+        """Mode, device number and identity of the path."""
+        status = self._stats.get(path)
+        if status is None:
+            self._raise(path)
+            return super().lstat(path)
+        fields = (status.mode, status.inode, 0, 1, 0, 0, 0, 0, 0, 0)
+        more = {"st_rdev": status.device, "st_ctime_ns": status.changed}
+        return os.stat_result(fields, more)
+
+    def _raise(self, path: str) -> None:
         node = self._nodes.get(path)
-        if node is not None and node.error and "/root/" in path:  # it is lstat that failed there
+        if node is not None and node.error:
             raise OSError(node.error, os.strerror(node.error), path)
-        return super().lstat(path)
+
+    def _forget(self, path: str) -> None:
+        self._stats.pop(path, None)
+        super()._forget(path)
 
     def _find(self, path: str) -> Node:
         if path not in self._nodes:

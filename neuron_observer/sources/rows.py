@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 #   #base                        what follows, up to the next tick, is all that there is
 #   #tick [1234.5, 1796032800.1, ["fast", "normal"]]   monotonic and wall clock; lanes that were due
 #   #dir ["proc", {"dir": ["1", "2"]}]                      all that a directory holds, by kind
+#   #stat ["dev/neuron0", 8630, 62464, 7, 1796032800000000000]   mode, device, inode, ctime in ns
 #   #files [7, "sys/devices/…", ["stats/…/total", …]]       files that are read together
+#   #file [7, 12, "proc/1/stat"]                            one more of them, its position and path
 #   #set [7, [0, 4], "12\n\f44\n"]                          contents of some of these
 #   #took [[7, 1234.501, 0.002], …]                         when they were read, and for how long
 #   #answer [7, 1234.4, [0.00001, …]]                       a device's firmware answered
@@ -58,6 +60,7 @@ class Node:
     content: bytes = b""
     error: int = 0  # errno of reading it
     target: str = ""
+    names: Folder | None = None  # of a directory that was told in full
 
 
 class Tick(NamedTuple):
@@ -82,6 +85,15 @@ class Answered(NamedTuple):
     seconds: tuple[float, ...]
 
 
+class Status(NamedTuple):
+    """What lstat told of a path."""
+
+    mode: int
+    device: int  # of a device node
+    inode: int
+    changed: int  # ctime in nanoseconds
+
+
 @dataclass(slots=True)
 class Pass:
     """Everything that one pass over a host saw, on top of the passes before."""
@@ -92,9 +104,9 @@ class Pass:
     monitor: list[str] = field(default_factory=list)
     tick: Tick | None = None
     whole: bool = False  # of what was before nothing is left
-    folders: dict[str, Folder] = field(default_factory=dict)  # told in full
     took: dict[str, Took] = field(default_factory=dict)  # by the first path of the files
     answers: dict[str, Answered] = field(default_factory=dict)  # the same
+    stats: dict[str, Status] = field(default_factory=dict)
     spaces: dict[str, Space | None] = field(default_factory=dict)
     logs: dict[str, dict[str, Any]] = field(default_factory=dict)
     periods: dict[str, float] = field(default_factory=dict)
@@ -120,8 +132,8 @@ class RowReader:
         self.header: dict[str, Any] = {}
         self.number = 0  # of the row that was read last
         self.latest = Pass()  # that is not finished
-        self._file = file
-        self._sets: dict[int, tuple[str, ...]] = {}
+        self._name = file
+        self._sets: dict[int, dict[int, str]] = {}  # paths by position
 
     def take(self, row: str) -> Pass | None:
         """Read a row; the pass that it ends. InputError names the row that is wrong."""
@@ -131,7 +143,7 @@ class RowReader:
             self._take(row.rstrip("\n"))
         except _WRONG as error:
             raise InputError(
-                f"{self._file}:{self.number}: no row of a listing: {row.rstrip()[:60]!r}",
+                f"{self._name}:{self.number}: no row of a listing: {row.rstrip()[:60]!r}",
                 remedy="A row is: kind, path below /sys, JSON string, separated by tabs.",
             ) from error
         return None if self.latest is before else before
@@ -149,7 +161,7 @@ class RowReader:
 
     def _capture(self, value: Any) -> None:
         self.header = dict(value)
-        check_schema(self._file, self.header)
+        check_schema(self._name, self.header)
 
     def _at(self, value: Any) -> None:
         if float(value) > 0:
@@ -167,7 +179,12 @@ class RowReader:
 
     def _error(self, value: Any) -> None:
         path, mode, name = map(_text, value)
-        self.latest.nodes[path] = Node("file", int(mode, 8), error=_ERRNO[name])
+        node, nodes = Node("file", int(mode, 8), error=_ERRNO[name]), self.latest.nodes
+        if node.error == errno.ENOENT:  # what this pass said of it before does not count
+            below = f"{path}/"
+            for old in [old for old in nodes if old == path or old.startswith(below)]:
+                del nodes[old]
+        nodes[path] = node
 
     def _host(self, value: Any) -> None:
         path, mode, text = map(_text, value)
@@ -181,14 +198,21 @@ class RowReader:
 
     def _dir(self, value: Any) -> None:
         path, kinds = value
-        self.latest.folders[_text(path)] = {
-            _text(name): _KINDS[kind] for kind, names in kinds.items() for name in names
-        }
+        names = {_text(name): _KINDS[kind] for kind, some in kinds.items() for name in some}
+        self.latest.nodes[_text(path)] = Node("dir", 0o755, names=names)
 
     def _files(self, value: Any) -> None:
         number, base, names = value
-        paths = tuple([resolve_link("", f"{base}/{_text(name)}") for name in names])
-        self._sets[int(number)] = paths
+        paths = [resolve_link("", f"{base}/{_text(name)}") for name in names]
+        self._sets[int(number)] = dict(enumerate(paths))
+
+    def _file(self, value: Any) -> None:
+        number, position, path = value
+        self._sets.setdefault(int(number), {})[int(position)] = _text(path)
+
+    def _stat(self, value: Any) -> None:
+        path, *fields = value
+        self.latest.stats[_text(path)] = Status(*map(int, fields))
 
     def _set(self, value: Any) -> None:
         number, positions, text = value
@@ -226,7 +250,20 @@ class RowReader:
 _COMMENTS: dict[str, Callable[[RowReader, Any], None]] = {
     word: getattr(RowReader, f"_{word}")
     for word in (
-        *("capture", "at", "error", "host", "kernel", "monitor", "base", "tick", "dir", "files"),
+        *(
+            "capture",
+            "at",
+            "error",
+            "host",
+            "kernel",
+            "monitor",
+            "base",
+            "tick",
+            "dir",
+            "files",
+            "file",
+            "stat",
+        ),
         *("set", "took", "answer", "space", "log", "periods"),
     )
 }

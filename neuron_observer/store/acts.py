@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.rules.memory import Memory, Word
 
-Verb: TypeAlias = Literal["ack", "suppress", "unsuppress", "set-healthy"]
+Verb: TypeAlias = Literal["ack", "suppress", "unsuppress", "set-healthy", "dump"]
 LONGEST = 90 * 86_400.0  # seconds that a suppression may last: what is hidden for ever is forgotten
 MOST_REASON = 500  # characters
 

@@ -15,6 +15,7 @@ from neuron_observer.tui.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from textual.binding import BindingType
     from textual.command import Provider
 
     from neuron_observer.clock import Clock
@@ -47,6 +48,7 @@ class ScreenApp(App[None]):
 
     CSS_PATH = "top.tcss"
     TITLE = "neuron-observer"
+    BINDINGS: ClassVar[list[BindingType]] = [("ctrl+z", "suspend_process", "to the shell")]
     COMMANDS: ClassVar[set[Callable[[], type[Provider]]]] = {palette}  # type: ignore[assignment]
 
     def __init__(self, begin: Callable[[], None]) -> None:
@@ -57,6 +59,7 @@ class ScreenApp(App[None]):
     def on_mount(self) -> None:
         """Start looking at the feed; take signals as a wish to end."""
         self.set_interval(LOOK, self.look)
+        self.app_resume_signal.subscribe(self, self._come_back)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             loop.add_signal_handler(number, self._end, number)
@@ -64,6 +67,12 @@ class ScreenApp(App[None]):
     def on_ready(self) -> None:
         """What would keep the first frame waiting begins after it."""
         self.call_after_refresh(self._begin)
+
+    def _come_back(self, _: App[None]) -> None:
+        """From the shell: what stood there is gone, so everything is painted anew."""
+        for screen in self.screen_stack:
+            for widget in screen.walk_children():
+                widget.refresh()
 
     def _end(self, number: signal.Signals) -> None:
         signal.alarm(PATIENCE)  # a terminal that is gone can block the last words

@@ -44,7 +44,8 @@ def show_help(board: Board) -> None:
     """The keys and the words."""
     lines = [line(Span("neuron-observer top", "heading")), ()]
     lines += [
-        line(Span(text, "plain" if text.startswith(" ") else "heading")) for text in help_lines()
+        line(Span(text, "plain" if text.startswith(" ") else "heading"))
+        for text in help_lines(board.OWN_KEYS)
     ]
     show(board, [*lines, *(line(text) for text in _WORDS.splitlines())])
 

@@ -1,4 +1,4 @@
-"""What stands over a page where there is something to say of the feed: lost, or a recording."""
+"""What stands over a page where there is something to say of the feed: which, lost, recorded."""
 
 from __future__ import annotations
 
@@ -13,19 +13,28 @@ from neuron_observer.tui.signs import bar
 if TYPE_CHECKING:
     from neuron_observer.tui.view import View
 
+_MOST = 3  # lines
 _BAR = 20  # cells at most
 _KEYS = "Space plays, , . step, [ ] seek, + - speed "
 
 
 def banner(view: View, width: int, height: int) -> list[Line]:
-    """Where a recording stands, and why no frame comes."""
-    found = [*_recording(view, width), *_lost(view)]
+    """Which node this is, where a recording stands, and why no frame comes."""
+    found = [*_node(view, width), *_recording(view, width), *_lost(view)]
     return found[:height]
 
 
 def banner_height(view: View) -> int:
     """How many lines that are."""
-    return len(banner(view, 80, 2))
+    return len(banner(view, 80, _MOST))
+
+
+def _node(view: View, width: int) -> list[Line]:
+    """One of several, and how to go back to all of them."""
+    if not view.node:
+        return []
+    back = line(Span(" n", "heading"), Span(" back to all nodes ", "dim"))
+    return [apart(line(Span(printable(view.node), "heading")), back, width)]
 
 
 def _lost(view: View) -> list[Line]:

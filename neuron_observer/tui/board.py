@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.clock import Clock
     from neuron_observer.feed import Feed
+    from neuron_observer.tui.keys import Key
     from neuron_observer.tui.lines import Line
     from neuron_observer.tui.region import Region
     from neuron_observer.tui.settings import Settings
@@ -40,6 +41,7 @@ class Board(Screen[None]):
     """What is looked at, and how."""
 
     BINDINGS: ClassVar[list[BindingType]] = list(bindings())
+    OWN_KEYS: ClassVar[tuple[Key, ...]] = ()  # of a board for more than a host of today
 
     def __init__(
         self, feed: Feed, clock: Clock, signs: Signs, selected: int | None, settings: Settings
@@ -77,6 +79,11 @@ class Board(Screen[None]):
         """What is shown now; None before the first frame."""
         return self.state.view
 
+    @property
+    def waiting(self) -> str:
+        """What is said before the first frame."""
+        return "reading the host"
+
     def look(self) -> None:
         """Take the latest frame, unless paused, and paint what changed."""
         self.state.take()
@@ -86,7 +93,7 @@ class Board(Screen[None]):
         """Draw what changed since the last time."""
         view, (width, height) = self.view, self.size
         if view is None:
-            self._canvas.show([line(Span("reading the host", "dim"))])
+            self._canvas.show([line(Span(self.waiting, "dim"))])
             return
         shown = (view.cells, view._replace(now=0.0), width, height)
         if shown == self._shown:  # time alone moves only the age

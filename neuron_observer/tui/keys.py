@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from neuron_observer.tui.pages import PAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 class Key(NamedTuple):
@@ -74,6 +74,7 @@ KEYS: tuple[Key, ...] = (
     Key("t", "theme", "t", "next theme", "Other"),
     Key("a", "signs", "a", "ASCII signs and back", "Other"),
     Key("colon,ctrl+p", "palette", ": Ctrl+P", "all of this by name", "Other"),
+    Key("ctrl+z", "app.suspend_process", "Ctrl+Z", "to the shell; `fg` comes back", "Other"),
     Key("q,ctrl+c,ctrl+q", "quit", "q Ctrl+C", "quit", "Other"),
 )
 
@@ -84,11 +85,11 @@ def bindings() -> Iterator[tuple[str, str, str]]:
         yield key.keys, key.action, key.text
 
 
-def help_lines() -> Iterator[str]:
-    """The table as text, by groups."""
-    for group in GROUPS:
+def help_lines(own: Sequence[Key] = ()) -> Iterator[str]:
+    """The table as text, by groups; first the keys that only this board has."""
+    for group in dict.fromkeys((*(key.group for key in own), *GROUPS)):
         yield group
-        for key in KEYS:
+        for key in (*own, *KEYS):
             if key.group == group:
                 yield f"  {key.shown:<12}{key.text}"
         yield ""

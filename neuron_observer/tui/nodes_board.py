@@ -9,6 +9,7 @@ from textual.screen import Screen
 from neuron_observer.tui.app import ScreenApp
 from neuron_observer.tui.board import Board
 from neuron_observer.tui.canvas import Canvas
+from neuron_observer.tui.keys import Key
 from neuron_observer.tui.lines import Line, Span, joined, line
 from neuron_observer.tui.nodes import listed
 from neuron_observer.tui.settings import Settings
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from neuron_observer.tui.signs import Signs
 
 _KEYS = (("arrows", "choose"), ("Enter", "look at it"), ("q", "quit"))
+
+
+BACK = Key("n,backspace", "leave", "n", "back to all nodes", "Nodes")
 
 
 class NodesApp(ScreenApp):
@@ -120,15 +124,30 @@ class NodesBoard(Screen[None]):
 class NodeBoard(Board):
     """One node of several, while somebody looks at it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [("n,backspace", "leave", "back to all nodes")]
+    BINDINGS: ClassVar[list[BindingType]] = [(BACK.keys, BACK.action, BACK.text)]
+    OWN_KEYS: ClassVar[tuple[Key, ...]] = (BACK,)
 
     def __init__(self, node: Node, clock: Clock, signs: Signs, settings: Settings) -> None:
         super().__init__(node.open(), clock, signs, None, settings)
-        self._node = node
+        self._of = node
+        self.state.node = node.name
+
+    @property
+    def waiting(self) -> str:
+        """What is said before the first frame."""
+        problem = self._of.glance().problem
+        return f"{self._of.name}: {problem or 'asked for its first frame'} (n: back to all nodes)"
+
+    def action_back(self) -> None:
+        """From the overview back to all nodes."""
+        if self.state.page == "overview" and not self.state.way.filter:
+            self.action_leave()
+        else:
+            super().action_back()
 
     def action_leave(self) -> None:
         """Back to all nodes."""
-        self._node.leave()
+        self._of.leave()
         self.dismiss()
 
 

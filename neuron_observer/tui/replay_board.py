@@ -33,6 +33,7 @@ class ReplayBoard(Board):
     BINDINGS: ClassVar[list[BindingType]] = [
         (key.keys, key.action, key.text) for key in REPLAY_KEYS
     ]
+    OWN_KEYS: ClassVar[tuple[Key, ...]] = REPLAY_KEYS
 
     @property
     def transport(self) -> Transport:

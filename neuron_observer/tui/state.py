@@ -31,6 +31,7 @@ class State:
         self.signs = signs
         self.selected = selected
         self.page = "overview"
+        self.node = ""  # which of several it is
         self.ways: dict[str, Way] = {}  # by page
         self._monotonic = monotonic
         self._cells: Cells | None = None
@@ -54,6 +55,7 @@ class State:
             page=self.page,
             way=self.way,
             notice=text if now < until else "",
+            node=self.node,
         )
 
     @property

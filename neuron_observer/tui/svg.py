@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from html import escape
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 from neuron_observer.tui.themes import THEMES
 
@@ -20,6 +21,9 @@ _THEME = THEMES["dark"]
 _FONT = "14px 'DejaVu Sans Mono',Menlo,Consolas,'Liberation Mono',monospace"
 
 
+_escaped = partial(escape, quote=False)
+
+
 def svg(lines: Sequence[Line], columns: int, title: str) -> str:
     """The picture of some lines; each piece keeps its place whatever the font's width is."""
     width = columns * WIDTH + 2 * _MARGIN
@@ -29,7 +33,7 @@ def svg(lines: Sequence[Line], columns: int, title: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}"'
         f' width="{width:.0f}" height="{height:.0f}" role="img">\n'
-        f"<title>{escape(title)}</title>\n"
+        f"<title>{_escaped(title)}</title>\n"
         f"<style>text{{font:{_FONT};white-space:pre}}{styles}</style>\n"
         f'<rect width="100%" height="100%" rx="8" fill="{_THEME.ground}"/>\n{body}\n</svg>\n'
     )
@@ -65,5 +69,5 @@ def _piece(row: int, column: int, span: Span) -> str:
         )
     return (
         f'{back}<text class="{span.tone}" x="{x:.1f}" y="{y + _BASELINE:.1f}"'
-        f' textLength="{length:.1f}" lengthAdjust="spacingAndGlyphs">{escape(text)}</text>'
+        f' textLength="{length:.1f}" lengthAdjust="spacingAndGlyphs">{_escaped(text)}</text>'
     )

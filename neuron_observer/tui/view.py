@@ -45,6 +45,7 @@ class View(NamedTuple):
     page: str = "overview"
     way: Way = Way()
     notice: str = ""  # what is said for some seconds in the last line
+    node: str = ""  # which of several nodes it is
 
     @property
     def frame(self) -> Frame:

@@ -24,14 +24,19 @@ _CLOCK = SystemClock()
 
 
 class Terminal:
-    """`neuron-observer` with some arguments, in 80x24."""
+    """`neuron-observer` with some arguments."""
 
-    def __init__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        *arguments: str,
+        environment: Mapping[str, str] | None = None,
+        size: tuple[int, int] = (80, 24),
+    ) -> None:
         self.written = b""
         self._screen, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        self._before = termios.tcgetattr(slave)
         self._slave = slave
+        self.resize(*size)
+        self._before = termios.tcgetattr(slave)
         command = [sys.executable, "-m", "neuron_observer", *arguments]
         kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         given = {"TERM": "xterm", "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)}
@@ -54,6 +59,15 @@ class Terminal:
         if select.select([self._screen], [], [], 0.05)[0]:
             self.written += os.read(self._screen, 65536)
 
+    def again(self, pattern: bytes) -> None:
+        """Wait until something is written from now on."""
+        self.written = b""
+        self.until(pattern)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Make the window larger or smaller; the kernel tells the program."""
+        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
     def type(self, keys: bytes) -> None:
         """Press keys."""
         os.write(self._screen, keys)
@@ -67,6 +81,14 @@ class Terminal:
         os.close(self._slave)
         os.close(self._screen)
         self._screen = -1
+
+    def stopped(self) -> None:
+        """Wait until it is stopped, as by Ctrl-Z, and read what it wrote before."""
+        begin = _CLOCK.monotonic()
+        while not os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED)[0]:
+            assert _CLOCK.monotonic() - begin < PATIENCE, self.written[-2000:]
+            self._read()
+        self._read()
 
     def exit_code(self) -> int:
         """Wait for the end; a signal's number is negative."""
@@ -85,10 +107,15 @@ class Terminal:
         return os.waitstatus_to_exitcode(status)
 
     def is_restored(self) -> bool:
-        """Whether modes are as before, the first screen is back and the cursor can be seen."""
-        left = self.written.rfind(b"\x1b[?1049l") > self.written.rfind(b"\x1b[?1049h")
-        cursor = self.written.rfind(b"\x1b[?25h") > self.written.rfind(b"\x1b[?25l")
-        return left and cursor and termios.tcgetattr(self._slave) == self._before
+        """Whether the terminal is as before: modes, first screen, cursor, mouse, paste."""
+        off = all(
+            self._last(mode) == b"l" for mode in (b"1049", b"1000", b"1003", b"1006", b"2004")
+        )
+        return off and self._last(b"25") == b"h" and termios.tcgetattr(self._slave) == self._before
+
+    def _last(self, mode: bytes) -> bytes:
+        """Whether a private mode was set (h) or reset (l) last; empty: it never was touched."""
+        return (re.findall(rb"\x1b\[\?%s([hl])" % mode, self.written) or [b""])[-1]
 
     def close(self) -> None:
         """Give the terminal back."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 BUSY = str(tree_file("trn2.48xlarge-2.30.2-busy"))
 SMALL = str(tree_file("trn2.3xlarge-2.30.2-busy"))
+HINT = rb"events"  # in the last line of the screen
 COLOURS = re.compile(rb"\x1b\[[0-9;]*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9;]*)?m")
 
 
@@ -31,7 +32,7 @@ def test_once_prints_one_frame(call: Callable[..., Result]) -> None:
     found = call("top", "--once", "--host-root", BUSY)
     assert (found.code, found.err) == (0, "")
     lines = found.out.splitlines()
-    assert lines[0].startswith("trn2.48xlarge · driver 2.30.2.0 live · 16 of 16 devices")
+    assert lines[0].startswith("trn2.48xlarge · driver 2.30.2.0 · 16/16 · healthy")
     assert any(text.startswith("▸ 0 H") and " 3 H" in text for text in lines)
     assert sum(text.strip().startswith(tuple("01234567")) and "%" not in text for text in lines) > 8
     assert "— cpu: unsupported: no /proc/stat here" in lines
@@ -43,7 +44,7 @@ def test_without_a_terminal_it_is_once(call: Callable[..., Result]) -> None:
     plain = call("top", "--once", "--host-root", SMALL)
     found = call("top", "--host-root", SMALL)
     assert (found.code, found.out) == (0, plain.out)
-    assert "no terminal here: one frame, as with --once" in found.err
+    assert "no terminal here: one frame, as with --once; --batch prints" in found.err
 
 
 def test_the_width_is_asked_for(
@@ -152,7 +153,7 @@ def host_directory(folder: Path) -> str:
 def test_a_key_ends_it(terminal: Callable[..., Terminal], tmp_path: Path) -> None:
     """The screen of a loop, moved by keys, without a colour where NO_COLOR is set; then `q`."""
     seen = terminal(host_directory(tmp_path), NO_COLOR="1")
-    seen.until(rb"why missing")
+    seen.until(HINT)
     seen.type(b"p")
     seen.until(rb"paused")
     seen.type(b"q")
@@ -167,7 +168,7 @@ def test_a_signal_ends_it(
 ) -> None:
     """The terminal is as before, the exit code is that of the signal; in ASCII here."""
     seen = terminal(host_directory(tmp_path), LC_ALL="C")
-    seen.until(rb"why missing")
+    seen.until(HINT)
     seen.send(number)
     assert seen.exit_code() == 128 + number
     assert seen.is_restored()
@@ -177,7 +178,7 @@ def test_a_signal_ends_it(
 def test_it_ends_with_its_terminal(terminal: Callable[..., Terminal]) -> None:
     """A connection that is cut leaves no process behind; here of a recording."""
     seen = terminal(SMALL)
-    seen.until(rb"why missing")
+    seen.until(HINT)
     assert COLOURS.search(seen.written)
     seen.hang_up()
     assert seen.exit_code() == 128 + signal.SIGHUP

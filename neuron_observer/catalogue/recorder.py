@@ -1,0 +1,58 @@
+"""Rows of how the flight recorder does (docs/recording.md)."""
+
+from __future__ import annotations
+
+from neuron_observer.catalogue.spec import Kind, MetricSpec, Source
+
+_ROWS = (
+    (
+        "bytes",
+        Kind.GAUGE,
+        "bytes",
+        "What the flight recorder holds in memory",
+        "recorder_bytes",
+    ),
+    (
+        "window",
+        Kind.GAUGE,
+        "s",
+        "How far back the flight recorder reaches, in seconds",
+        "recorder_window_seconds",
+    ),
+    (
+        "dumps",
+        Kind.COUNTER,
+        "files",
+        "Dumps that the flight recorder wrote",
+        "recorder_dumps_total",
+    ),
+    (
+        "failed",
+        Kind.COUNTER,
+        "files",
+        "Dumps that the flight recorder could not write",
+        "recorder_dumps_failed_total",
+    ),
+    (
+        "disk_bytes",
+        Kind.GAUGE,
+        "bytes",
+        "What the dumps of the flight recorder take on the disk",
+        "recorder_disk_bytes",
+    ),
+)
+
+RECORDER_METRICS: tuple[MetricSpec, ...] = tuple(
+    MetricSpec(
+        id=f"observer.recorder.{name}",
+        scope="node",
+        kind=kind,
+        unit=unit,
+        help=text,
+        sources=(Source("process", name),),
+        family=f"observer_{family}",
+        lane="slow",
+        detail="node",
+    )
+    for name, kind, unit, text, family in _ROWS
+)

@@ -68,7 +68,7 @@ class Recording:
                     elif word == "#at" and (at := float(value)) > 0:
                         found.append(at)
                     elif not row.endswith("\n"):
-                        raise InputError("the last row is cut")
+                        raise InputError(f"{self.file}: the last row is cut")
                     rows += not row.startswith("#") or word in ("#set", "#host", "#error")
         except InputError as error:
             if not rows:

@@ -13,6 +13,7 @@ from neuron_observer.tui.signs import UNICODE
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from textual.app import App
     from textual.pilot import Pilot
 
     from neuron_observer.feed import Feed
@@ -43,7 +44,7 @@ def play(
     return app
 
 
-def painted(app: TopApp) -> list[str]:
+def painted(app: App[None]) -> list[str]:
     """What stands on the terminal."""
     strips = app.screen._compositor.render_strips()
     return ["".join(segment.text for segment in strip).rstrip() for strip in strips]

@@ -84,6 +84,13 @@ class ScreenApp(App[None]):
         if found:
             found.look()
 
+    def action_command_palette(self) -> None:
+        """Find everything by its name."""
+        from neuron_observer.tui.palette import Palette  # noqa: PLC0415 - not at the start
+
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
+
     async def action_quit(self) -> None:
         """End."""
         self.exit()

@@ -1,20 +1,23 @@
-"""A program under a terminal of our own: what it writes, what it costs, how soon it answers keys."""
+"""A program under a terminal of our own: what it writes and costs, how soon it answers keys."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import pty
-import re
 import select
 import signal
 import struct
 import termios
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.measuring import ROOT
 from benchmarks.startup import clean_environment
 from neuron_observer.clock import SystemClock
+
+if TYPE_CHECKING:
+    import re
 
 PATIENCE = 15.0  # seconds
 CLOCK = SystemClock()
@@ -59,7 +62,7 @@ class Terminal:
         return os.waitpid(self.pid, os.WNOHANG)[0] == 0
 
     def cpu(self) -> float:
-        """Milliseconds of CPU that all its threads have used so far."""
+        """Milliseconds of CPU that its threads have used so far."""
         return cpu_of_process(self.pid)
 
     def resident(self) -> float:
@@ -86,5 +89,7 @@ class Terminal:
 
 
 def cpu_of_process(pid: int) -> float:
-    """Milliseconds of CPU of all threads of a process, ended ones too, to the nanosecond."""
-    return int(Path(f"/proc/{pid}/schedstat").read_text("ascii").split()[0]) / 1e6
+    """Milliseconds of CPU of the threads of a process that live now, to the nanosecond."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    spent = (int((task / "schedstat").read_text("ascii").split()[0]) for task in tasks)
+    return sum(spent) / 1e6

@@ -87,7 +87,7 @@ class ScreenApp(App[None]):
 
     def pop_screen(self) -> AwaitComplete:
         """The first screen stays: of two keys in a row both may mean to leave what lies over it."""
-        return super().pop_screen() if len(self.screen_stack) > 1 else AwaitComplete.nothing()
+        return super().pop_screen() if len(self.screen_stack) > 1 else AwaitComplete()
 
     def action_command_palette(self) -> None:
         """Find everything by its name."""

@@ -68,7 +68,7 @@ THIRD_PARTY = {
     "bcrypt": {"exporters"},
 }
 # parts that may write files, each inside its own directory or where its user says
-WRITERS = {"config", "recording", "runbooks", "service", "store", "sim"}
+WRITERS = {"config", "recording", "runbooks", "service", "store", "sim", "tui"}
 SOCKET_MAKER = "exporters/unix_socket.py"  # removes the socket file that it made or that is dead
 # a feed gives frames, a report is about a reader and a loop ticks one (types only);
 # a reader reads lines on request; a check looks at a host, a timeline is played to the real reader

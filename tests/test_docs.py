@@ -11,6 +11,7 @@ from neuron_observer.cli.metrics import markdown
 from neuron_observer.config.write import reference
 from neuron_observer.rules.loader import load
 from neuron_observer.rules.patterns import load as load_patterns
+from tests.tui import page
 from tests.tui.picture import picture
 
 ROOT = Path(__file__).parent.parent
@@ -31,6 +32,13 @@ def test_rules_page_is_current() -> None:
     """docs/rules.md: make it anew with `rules list --format markdown` after a change of a rule."""
     rules = sorted(load(), key=lambda rule: rule.id)
     assert (ROOT / "docs/rules.md").read_text(encoding="utf-8") == runbooks.overview(rules)
+
+
+def test_the_screens_page_is_current() -> None:
+    """docs/top.md: make its tables anew with `python -m tests.tui.page` after a change of a key."""
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert text.count("<!-- end -->") == len(page.PARTS)
+    assert page.current(text) == text
 
 
 def test_runbooks_are_current() -> None:

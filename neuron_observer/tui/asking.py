@@ -92,7 +92,7 @@ def ask_filter(board: Board) -> None:
     if view is None:
         return
     if view.page == "overview":
-        board.tell("views 2 to 9 and 0 have a table to filter")
+        board.tell("all other views have a table to filter")
         return
     theme = THEMES[board.settings.theme]
     board.app.push_screen(Question("filter ", view.way.filter, theme), use)
@@ -109,7 +109,7 @@ def ask_columns(board: Board) -> None:
 
     view = board.view
     if view is None or view.page == "overview":
-        board.tell("views 2 to 9 and 0 have columns to choose")
+        board.tell("all other views have columns to choose")
         return
     sheet = sheet_of(view)
     names = [(f"{one.head or one.id}: {one.help}", one.id) for one in sheet.columns[1:]]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from neuron_observer.jobs.ownership import ranges
 from neuron_observer.jobs.usage import use_of
-from neuron_observer.model import Missing, State, Why
+from neuron_observer.model import Missing, Place, State, Why
 from neuron_observer.text import bytes_text, printable, seconds_text
+from neuron_observer.tui.columns import of_scope
 from neuron_observer.tui.lines import Line, Span, joined, line
 from neuron_observer.tui.sheet import Column, Row, Sheet, chosen, rows_shown
 
@@ -23,7 +24,8 @@ _NO_RANK = Missing(Why.UNSUPPORTED, "the process tells no rank")
 _STATES = {"D": "uninterruptible", "Z": "zombie", "T": "stopped"}
 _NATURAL = (
     *("user", "job", "rank", "mark", "cores", "hbm", "cpu", "memory", "age", "devices"),
-    *("phase", "step", "behind", "busy", "wait", "input", "state", "kind", "pod", "command"),
+    *("phase", "step", "behind", "busy", "wait", "input", "state", "kind", "pod"),
+    *("runtime.memory.device", "runtime.latency.total_p50", "command"),
 )
 _NO_HOOK = Missing(Why.UNSUPPORTED, "no step hook writes for it")
 _NOT_TOLD = Missing(Why.NOT_YET, "its hook does not tell it")
@@ -40,7 +42,10 @@ class Member(NamedTuple):
 
 def jobs(view: View) -> Sheet:
     """A row a process, in the order of jobs and ranks."""
-    rows = [Row(str(one.rank.process.pid), of=one) for one in members(view)]
+    rows = [
+        Row(str(one.rank.process.pid), Place(label=f"pid{one.rank.process.pid}"), one)
+        for one in members(view)
+    ]
     return Sheet(_columns(), rows, _NATURAL, why_none(view))
 
 
@@ -264,6 +269,7 @@ def _columns() -> tuple[Column, ...]:
             lambda m: _NO_RANK if m.rank.local_rank is None else m.rank.local_rank,
         ),
         _column("pod", "Pod", "Pod or container", _pod, right=False),
+        *of_scope("runtime"),
         _column(
             "command",
             "Command",

@@ -9,6 +9,7 @@ from neuron_observer.tui import (
     device_sheets,
     event_sheet,
     finding_sheet,
+    host_sheet,
     job_sheet,
     port_sheet,
 )
@@ -94,7 +95,7 @@ def _jobs(view: View, width: int, height: int) -> list[Region]:
 _ALL = (
     Page(
         "overview",
-        "over",
+        "all",
         "1",
         "everything at a glance",
         device_sheets.devices,
@@ -103,7 +104,7 @@ _ALL = (
     ),
     Page(
         "devices",
-        "devs",
+        "dev",
         "2",
         "all figures of each device",
         device_sheets.devices,
@@ -130,7 +131,7 @@ _ALL = (
     ),
     Page(
         "health",
-        "health",
+        "ecc",
         "5",
         "ECC and health with their history",
         device_sheets.health,
@@ -162,7 +163,7 @@ _ALL = (
         finding_sheet.found,
         _with("evidence", share=0.4, least=16),
     ),
-    Page("events", "events", "9", "what happened", event_sheet.events, _alone),
+    Page("events", "evts", "9", "what happened", event_sheet.events, _alone),
     Page(
         "jobs",
         "jobs",
@@ -171,6 +172,7 @@ _ALL = (
         job_sheet.jobs,
         _jobs,
     ),
+    Page("host", "host", "m", "the machine around the devices", host_sheet.host, _alone),
 )
 PAGES: Mapping[str, Page] = {page.name: page for page in _ALL}
 

@@ -16,13 +16,13 @@ from neuron_observer.tui.layout import composed
 from neuron_observer.tui.svg import svg
 from tests.tui.hosts import WALL, view_of
 
-SCENARIO = "healthy"
-COLUMNS, LINES = 110, 34
+SCENARIO = "component"
+COLUMNS, LINES = 110, 40
 SECONDS = 45  # enough for the whole course of a core
 
 
 def picture() -> str:
-    """What `neuron-observer top --simulate` shows after a while."""
+    """What `neuron-observer top --simulate component` shows after a while."""
     clock = ManualClock(WALL)
     host = simulate(load(SCENARIO), clock)
     reader = HostReader(host, clock, workers=lambda host, clock, _: DirectWorkers(host, clock))
@@ -35,8 +35,10 @@ def picture() -> str:
         history.add(snapshots[-1])
         findings, health = judge(snapshots[-1], history)
     reader.close()
-    view = view_of(StillFeed(snapshots, health, findings), selected=5)
-    return svg(composed(view, COLUMNS, LINES), COLUMNS, "neuron-observer top --simulate")
+    view = view_of(StillFeed(snapshots, health, findings), selected=0)
+    return svg(
+        composed(view, COLUMNS, LINES), COLUMNS, f"neuron-observer top --simulate {SCENARIO}"
+    )
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ BENCHMARKS = (
     "ranks",
     "simulation",
     "top",
+    "endurance",
     "rules",
     "faults",
     "noise",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from textual.command import DiscoveryHit, Hit, Provider
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Provider
 
 from neuron_observer.tui.keys import KEYS
 from neuron_observer.tui.themes import THEMES
@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from textual.command import Hits
 
     Command = tuple[str, str, Callable[[], object] | partial[object]]
+
+
+class Palette(CommandPalette):
+    """Textual's, also where the screen is so low that its list has no line."""
+
+    def _action_command_list(self, action: str) -> None:
+        """Textual 8.2.8 looks for a first line to move from, and raises where there is none."""
+        if self.query_one(CommandList).size.height:
+            super()._action_command_list(action)
 
 
 class Everything(Provider):

@@ -50,6 +50,7 @@ FLOORS = {
     "tui": 4,
     "config": 5,
     "daemon": 5,
+    "launch": 5,
     "cli": 5,
     "__main__": 5,
 }
@@ -67,7 +68,7 @@ THIRD_PARTY = {
     "bcrypt": {"exporters"},
 }
 # parts that may write files, each inside its own directory or where its user says
-WRITERS = {"config", "recording", "runbooks", "service", "store", "sim"}
+WRITERS = {"config", "launch", "recording", "runbooks", "service", "store", "sim"}
 SOCKET_MAKER = "exporters/unix_socket.py"  # removes the socket file that it made or that is dead
 # a feed gives frames, a report is about a reader and a loop ticks one (types only);
 # a reader reads lines on request; a check looks at a host, a timeline is played to the real reader
@@ -89,7 +90,13 @@ SAME_FLOOR = {
 TOP = 5  # the top floor may import everything
 # a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request;
 # systemd's own programs when a service is installed
-PROCESS_STARTERS = {"sources/helper.py", "sources/child.py", "service/commands.py"}
+# the job of `run`
+PROCESS_STARTERS = {
+    "launch/foreground.py",
+    "sources/child.py",
+    "sources/helper.py",
+    "service/commands.py",
+}
 
 
 def _part(path: Path) -> str:
@@ -193,6 +200,7 @@ def test_only_known_modules_start_a_process(path: Path) -> None:
     """Subprocess is imported where a helper process is the point, and nowhere else."""
     if str(path.relative_to(PACKAGE)) not in PROCESS_STARTERS:
         assert "subprocess" not in _imports(path, types=False), path.name
+        assert not {"os.posix_spawnp", "os.posix_spawn"}.intersection(map(_name, _calls(path)))
 
 
 def _loaded(*arguments: str) -> set[str]:

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from neuron_observer.collectors.holders import HolderReader
 from neuron_observer.collectors.probing import word_at
-from neuron_observer.collectors.processes import ProcessScanner
+from neuron_observer.collectors.processes import Holding, ProcessScanner
 from neuron_observer.jobs.grouping import Around, group, refresh
 from neuron_observer.jobs.ownership import NodeShape, Told, ranges
 from neuron_observer.model import NODE, Event, JobScan, Missing
-from neuron_observer.parsers.process import plain, uptime
+from neuron_observer.parsers.process import TICKS, plain, uptime
 from neuron_observer.sources.background import Background
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from neuron_observer.clock import Clock
+    from neuron_observer.collectors.heartbeats import Mark
     from neuron_observer.collectors.kubelet import PodNames
     from neuron_observer.collectors.monitor import MonitorSample
     from neuron_observer.jobs.identity import Holder
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
 
 PERIOD: Final = 2.0  # seconds
 LATE: Final = 3 * PERIOD
-HOOK_FOLDER: Final = "run/neuron-observer-ranks"
 ENDED_AFTER: Final = 10.0  # seconds without it: an elastic restart is no end
 MAPPING_BYTES: Final = 4096
 MOST_MAPPED: Final = 64  # job ids of a device
+_NOTHING: Final = Holding({})
 
 
 class _Known(NamedTuple):
@@ -68,6 +69,7 @@ class JobCollector:
         self._known: dict[str, _Known] = {}
         self._last: _Grouped | None = None
         self._since: float | None = None  # wall clock of the first read
+        self.hooked: frozenset[Mark] | None = None  # whom the step hook writes for; None: unknown
         self.jobs: tuple[Job, ...] = ()
         self.scan: JobScan | None = None
 
@@ -80,9 +82,8 @@ class JobCollector:
         holders = self._holders(passed)
         if not self._scanner.processes:  # a capture, or no /proc here
             return []
-        hooks = self._hooks()
-        if hooks is not None:
-            holders = [_with_hook(holder, hooks) for holder in holders]
+        if self.hooked is not None:
+            holders = [_with_hook(holder, self.hooked) for holder in holders]
         shape = _shape(devices)
         if self._pods:
             holders = self._pods.name(holders, shape)
@@ -91,18 +92,37 @@ class JobCollector:
         self.jobs = self._group(holders, Around(shape, _told(monitored), mapped, booted))
         self.scan = JobScan(
             processes=self._scanner.processes,
-            holders=len(holders),
+            holders=sum(bool(holder.process.devices) for holder in holders),
             denied=self._scanner.denied,
             pending=self._scanner.pending,
             notes=self._notes(),
             mapped=tuple(sorted(mapped.items())),
-            stray_hooks=_stray(hooks or frozenset(), holders),
+            stray_hooks=_stray(holders),
         )
         return self._changes()
 
     def _holders(self, passed: float | None) -> list[Holder]:
-        """Scan and read; a pid that was given to another process is looked at anew."""
-        return self._reader.read(self._scanner.scan(), passed, self._scanner.look_again)
+        """Scan and read; a pid that was given to another process is looked at anew.
+
+        Who has the step hook belongs to a job also before it opens a device, or without one.
+        """
+        holdings = self._scanner.scan()
+        hooked = {
+            mark.pid: _NOTHING
+            for mark in self.hooked or ()
+            if mark.pid not in holdings and self._is_there(mark)
+        }
+        return self._reader.read(hooked | holdings, passed, self._look_again)
+
+    def _look_again(self, pid: int) -> Holding | None:
+        """What the new owner of a pid holds; nothing, if it has the hook."""
+        found = self._scanner.look_again(pid)
+        there = any(mark.pid == pid and self._is_there(mark) for mark in self.hooked or ())
+        return _NOTHING if found is None and there else found
+
+    def _is_there(self, mark: Mark) -> bool:
+        now = self._reader.stat(mark.pid)
+        return now is not None and round(now.start * TICKS) == mark.ticks
 
     def _group(self, holders: list[Holder], around: Around) -> tuple[Job, ...]:
         """Anew only where more changed than figures; the time of boot drifts with every reading."""
@@ -119,14 +139,6 @@ class JobCollector:
             return uptime(self._host.read("proc/uptime"))
         except OSError:
             return None
-
-    def _hooks(self) -> frozenset[int] | None:
-        """Pids for which the step hook writes; None where its folder is not there."""
-        try:
-            names = [entry.name for entry in self._host.entries(HOOK_FOLDER)]
-        except OSError:
-            return None
-        return frozenset(int(name) for name in names if name.isdecimal() and len(name) < 10)
 
     def _mapped(self) -> dict[int, tuple[str, ...]]:
         """Job ids, one a line, in a file a device: the folder that dcgm-exporter reads."""
@@ -215,6 +227,10 @@ class JobReader:
         self.jobs: tuple[Job, ...] = ()
         self.scan: JobScan | None = None
 
+    def hear(self, hooked: frozenset[Mark] | None) -> None:
+        """Whom the step hook writes for, from the next read on; None: that is not known."""
+        self._collector.hooked = hooked
+
     def poll(
         self, devices: Sequence[Device], monitored: MonitorSample | None, patience: float
     ) -> list[Event]:
@@ -279,12 +295,13 @@ def _fields(job: Job) -> dict[str, Scalar]:
     }
 
 
-def _with_hook(holder: Holder, hooks: frozenset[int]) -> Holder:
+def _with_hook(holder: Holder, hooked: frozenset[Mark]) -> Holder:
     process = holder.process
     pid = process.pid if process.own_pid is None else process.own_pid
-    return holder._replace(process=process._replace(hook=pid in hooks or process.pid in hooks))
+    has = (pid, round(process.start * TICKS)) in hooked
+    return holder._replace(process=process._replace(hook=has))
 
 
-def _stray(hooks: frozenset[int], holders: Iterable[Holder]) -> tuple[int, ...]:
-    known = {pid for h in holders for pid in (h.process.pid, h.process.own_pid)}
-    return tuple(sorted(hooks - known))
+def _stray(holders: Iterable[Holder]) -> tuple[int, ...]:
+    """Who has the hook and no device."""
+    return tuple(sorted(h.process.pid for h in holders if h.process.hook and not h.process.devices))

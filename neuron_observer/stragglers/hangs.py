@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from math import isfinite
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-
+from neuron_observer.stragglers.middle import middle, quantile
 from neuron_observer.stragglers.parameters import ONLINE
-from neuron_observer.stragglers.stalls import Stall, blame
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from neuron_observer.stragglers.columns import Floats
     from neuron_observer.stragglers.parameters import Parameters
-    from neuron_observer.stragglers.stalls import Progress
+    from neuron_observer.stragglers.progress import Progress, Stall
+
+    Counts: TypeAlias = Floats | Sequence[float]
 
 
 class Phase(str, Enum):
@@ -41,8 +44,8 @@ class Hang:
     since: float = 0.0  # when the phase began
     moved: float | None = None  # last progress, or last end of a pause
     stepped: float | None = None  # last step, unless a pause came between
-    done: Floats | None = None  # what every rank had done
-    entered: Floats | None = None  # and the collectives that it had entered
+    done: Counts | None = None  # what every rank had done
+    entered: Counts | None = None  # and the collectives that it had entered
     periods: tuple[float, ...] = ()  # the last hundred step periods
     samples: int = 0  # samples without progress since `moved`
     stall: Stall | None = None
@@ -52,9 +55,9 @@ class Hang:
         """D: seconds without progress that make a stall."""
         if not self.periods:
             return parameters.stall_most
-        usual = np.median(self.periods)
+        usual = middle(self.periods)
         good = [period for period in self.periods if period <= parameters.pause * usual]
-        slow = float(np.quantile(good, 0.99))
+        slow = quantile(good, 0.99)
         limit = parameters.stall_periods * slow
         return min(max(limit, parameters.stall_least), parameters.stall_most)
 
@@ -67,7 +70,7 @@ def advance(state: Hang, progress: Progress, parameters: Parameters = ONLINE) ->
     """The state after one sample. Pure; samples are given in order of time."""
     if not progress.live:
         return _enter(replace(state, why=BLIND, stall=None), Phase.UNKNOWN, progress.at)
-    if not np.isfinite(progress.done).any():
+    if not any(map(isfinite, progress.done)):
         return state  # no answer is not "no progress"
     before, state = state, _noted(state, progress)
     if progress.paused:
@@ -91,19 +94,20 @@ def _noted(state: Hang, progress: Progress) -> Hang:
     )
 
 
-def _merged(old: Floats | None, new: Floats | None) -> Floats | None:
+def _merged(old: Counts | None, new: Counts | None) -> Counts | None:
     if old is None or new is None or len(old) != len(new):
         return new if new is not None else old
-    return np.where(np.isfinite(new), new, old)
+    if all(map(isfinite, new)):
+        return new
+    return [now if isfinite(now) else before for before, now in zip(old, new, strict=True)]
 
 
-def _gain(old: Floats | None, new: Floats | None) -> float:
+def _gain(old: Counts | None, new: Counts | None) -> float:
     """The median gain of the ranks that gained; a counter that fell began anew."""
     if old is None or new is None or len(old) != len(new):
         return 0.0
-    gained = new - old
-    gained = gained[np.isfinite(gained) & (gained > 0)]
-    return float(np.median(gained)) if gained.size else 0.0
+    gains = [float(now - before) for before, now in zip(old, new, strict=True) if now > before]
+    return middle(gains) if gains else 0.0
 
 
 def _progressed(state: Hang, progress: Progress, steps: float, parameters: Parameters) -> Hang:
@@ -127,8 +131,9 @@ def _still(state: Hang, progress: Progress, parameters: Parameters) -> Hang:
     quiet = progress.at - state.moved
     if quiet < state.limit(parameters) or state.samples < 2:
         return state
-    usual = float(np.median(state.periods))
-    stall = blame(progress, since=state.moved, usual=usual)
+    from neuron_observer.stragglers.stalls import blame  # noqa: PLC0415 - numpy, rarely needed
+
+    stall = blame(progress, since=state.moved, usual=middle(state.periods))
     return _enter(replace(state, stall=stall, stepped=None), Phase.STALLED, progress.at)
 
 

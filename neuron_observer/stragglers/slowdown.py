@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from math import exp, isfinite, log, sqrt
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from neuron_observer.stragglers.robust import MAD_TO_SIGMA, median
+from neuron_observer.stragglers.middle import middle, quantile
 
 if TYPE_CHECKING:
-    from neuron_observer.stragglers.columns import Floats
+    from collections.abc import Sequence
+
     from neuron_observer.stragglers.parameters import Parameters
 
 
+MAD_TO_SIGMA = 1.4826  # of a normal distribution
 ONE_SIGMA = 0.8413  # share of a normal distribution below one sigma
 MEDIAN_ERROR = 1.2533  # standard error of a median over that of a mean, normal noise
 
@@ -44,9 +44,10 @@ class JobSlowdown:
 
     def __init__(self, parameters: Parameters) -> None:
         self._p = parameters
-        self._good: Floats = np.full(parameters.period_window, np.nan)
+        self._good: list[float] = []
         self._count = 0
-        self._median: float | None = None
+        self._median: float | None = None  # of the good log periods, and their noise
+        self._sigma: float | None = None
         self._sum = 0.0
         self._pending: list[float] = []  # log periods since the sum left zero
         self._onset = (0, 0.0)
@@ -88,19 +89,24 @@ class JobSlowdown:
 
     def _scale(self, centre: float) -> float:
         """The noise of the good periods; that above their median where they are skewed."""
-        apart = self._good[np.isfinite(self._good)] - centre
-        both = MAD_TO_SIGMA * median(np.abs(apart))
-        return max(self._p.sigma_floor, both, float(np.quantile(apart, ONE_SIGMA)))
+        if self._sigma is None:
+            apart = [value - centre for value in self._good]
+            both = MAD_TO_SIGMA * middle(map(abs, apart))
+            self._sigma = max(self._p.sigma_floor, both, quantile(apart, ONE_SIGMA))
+        return self._sigma
 
     def _learn(self, value: float) -> None:
-        self._good[self._count % len(self._good)] = value
+        if len(self._good) < self._p.period_window:
+            self._good.append(value)
+        else:
+            self._good[self._count % len(self._good)] = value
         self._count += 1
-        self._median = None
+        self._median = self._sigma = None
 
     def _centre(self) -> float:
         """The median of the good log periods."""
         if self._median is None:
-            self._median = median(self._good)
+            self._median = middle(self._good)
         return self._median
 
     def _forgive(self) -> None:
@@ -122,9 +128,9 @@ class JobSlowdown:
         least = self._p.slowdown_periods
         if self._sum < self._p.least_h or len(self._pending) < least:
             return None
-        since = np.array(self._pending)
+        since = self._pending
         for periods in (since[-least:], since):
-            now = median(periods)
+            now = middle(periods)
             if now - centre >= self._enough(len(periods), sigma) and self._lasts(periods, centre):
                 self.current = Slowdown(*self._onset, exp(centre), exp(now))
                 self._recent = self._pending[-least:]
@@ -139,14 +145,14 @@ class JobSlowdown:
         varies = MEDIAN_ERROR * sigma / sqrt(periods)
         return max(log(self._p.slowdown), self._p.slowdown_z * varies)
 
-    def _lasts(self, periods: Floats, centre: float) -> bool:
+    def _lasts(self, periods: Sequence[float], centre: float) -> bool:
         """Whether three quarters of the periods are well above the usual."""
-        low = np.quantile(periods, 1 - self._p.slowdown_share)
-        return bool(low - centre >= log(self._p.slowdown) / 2)
+        low = quantile(periods, 1 - self._p.slowdown_share)
+        return low - centre >= log(self._p.slowdown) / 2
 
     def _follow(self, value: float, centre: float) -> Slowdown | None:
         self._recent = [*self._recent, value][-self._p.slowdown_periods :]
-        now = median(np.array(self._recent))
+        now = middle(self._recent)
         if now - centre < log(self._p.slowdown) / 2:
             self.current, self._sum, self._pending = None, 0.0, []  # those were slow
         elif self.current is not None:

@@ -1,0 +1,256 @@
+"""Heartbeat files of training jobs: what the step hook of each rank says.
+
+Anybody may write into that folder, so nothing in it is believed before it is checked: a regular
+file, owned by the user of the process that it names, of this boot and of our version. What is
+refused is told once, with its reason. A file is read as a whole only when its generation moved.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from neuron_observer.jobs.beats import Beat, Gone
+from neuron_observer.model import NODE, Event
+from neuron_observer.parsers import heartbeat as parse
+from neuron_observer.parsers.process import TICKS
+from neuron_observer.sources.regular import regular
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from neuron_observer.clock import Clock
+    from neuron_observer.model import Job, Process
+    from neuron_observer.parsers.heartbeat import Head
+    from neuron_observer.sources.hostfs import HostFs
+    from neuron_observer.sources.regular import Regular
+
+FOLDER: Final = "run/neuron-observer-ranks"
+PERIOD, IDLE_PERIOD = 1.0, 10.0  # seconds between looks: while there is a file, and else
+MOST_FILES: Final = 512  # that are looked at
+MOST_TOLD: Final = 64  # refused files that an event tells of
+RETRIES: Final = 3  # reads of a file that is written meanwhile
+LIMIT: Final = 32 * 1024  # bytes of a file
+UNKNOWN_FOR: Final = 6.0  # seconds that a process may stay unknown: the job map has its own period
+_NAME: Final = re.compile(r"rank-([0-9]{1,10})-([0-9]{1,19})\.hb")
+_BOOT: Final = "proc/sys/kernel/random/boot_id"
+
+
+class Mark(NamedTuple):
+    """Which process a file is of, as the process sees itself."""
+
+    pid: int
+    ticks: int
+
+
+class _File:
+    """What is remembered of one file."""
+
+    def __init__(self, mark: Mark, seen: float) -> None:
+        self.mark = mark
+        self.seen = seen
+        self.process: Process | None = None
+        self.head: Head | None = None
+        self.next_step = 0
+        self.over = False  # its process is gone
+        self.refused = ""
+
+
+class HeartbeatCollector:
+    """The files of the folder, by the processes of the job map."""
+
+    def __init__(self, host: HostFs, clock: Clock, folder: str = FOLDER) -> None:
+        self._host = host
+        self._clock = clock
+        self.folder = folder.strip("/")
+        self._files: dict[str, _File] = {}
+        self._told: set[str] = set()
+        self._due = 0.0
+        self._boot: str | None = None
+        self.present = False  # whether the folder is there
+        self.left_out = 0  # files beyond MOST_FILES
+        self.beats: tuple[Beat, ...] = ()
+        self.gone: tuple[Gone, ...] = ()  # since the poll before
+
+    @property
+    def marks(self) -> frozenset[Mark] | None:
+        """Processes that the hook writes for and that may be alive; None: there is no folder."""
+        if not self.present:
+            return None
+        return frozenset(file.mark for file in self._files.values() if not file.over)
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """Files that are not taken, with the reason."""
+        return {name: file.refused for name, file in self._files.items() if file.refused}
+
+    def look(self) -> None:
+        """List the folder, if it is time to; then `marks` are those of now."""
+        now = self._clock.monotonic()
+        if now < self._due:
+            return
+        names = self._names()
+        for name in self._files.keys() - names.keys():
+            self._told.discard(name)
+            del self._files[name]
+        for name, mark in names.items():
+            if name not in self._files:
+                self._files[name] = _File(mark, now)
+        waiting = any(not file.over for file in self._files.values())
+        self._due = now + (PERIOD if waiting else IDLE_PERIOD) - 0.1
+
+    def _names(self) -> dict[str, Mark]:
+        try:
+            entries = self._host.entries(self.folder)
+        except OSError:
+            self.present = False
+            return {}
+        self.present = True
+        found = [(entry, match) for entry in entries if (match := _NAME.fullmatch(entry.name))]
+        known = [pair for pair in found if pair[0].name in self._files]
+        fresh = [pair for pair in found if pair[0].name not in self._files]
+        self.left_out = max(len(found) - MOST_FILES, 0)
+        return {entry.name: _mark(match) for entry, match in [*known, *fresh][:MOST_FILES]}
+
+    def read(self, jobs: Iterable[Job], *, certain: bool) -> list[Event]:
+        """Read what moved; `certain`: the job map is known, so a process not in it is gone."""
+        self.beats, self.gone = (), ()
+        if not self._files:
+            return []
+        processes = _by_mark(jobs)
+        if self._boot is None:
+            self._boot = self._boot_id()
+        now = self._clock.monotonic()
+        beats: list[Beat] = []
+        gone: list[Gone] = []
+        for name, file in self._files.items():
+            if file.over:
+                continue
+            process = processes.get(file.mark)
+            if process is not None and process.state != "Z":
+                file.process = process
+                beat = self._beat(name, file, process, now)
+                if beat is not None:
+                    beats.append(beat)
+            elif certain or process is not None:
+                over = self._lost(name, file, now)
+                gone += [over] if over else []
+        self.beats, self.gone = tuple(beats), tuple(gone)
+        return list(self._tell())
+
+    def _beat(self, name: str, file: _File, process: Process, now: float) -> Beat | None:
+        """The rank as its file shows it now; of an unchanged file the header that is known."""
+        try:
+            with regular(self._host, f"{self.folder}/{name}") as opened:
+                if opened.uid is not None and opened.uid != process.uid:
+                    file.refused = f"owned by user {opened.uid}, its process is of {process.uid}"
+                    return None
+                raw = _whole(opened, file.head)
+        except OSError as error:
+            file.refused = error.strerror or type(error).__name__
+            return None
+        if raw is None and file.head is not None:
+            return Beat(process.pid, file.head, (), now, name)
+        head = parse.head(raw or b"")
+        why = head if isinstance(head, str) else self._wrong(head, file.mark)
+        if why or isinstance(head, str):
+            file.refused = why
+            torn = why.startswith("torn") and file.head is not None
+            return Beat(process.pid, file.head, (), now, name) if torn and file.head else None
+        if file.head is None or head.steps < file.next_step:
+            file.next_step = 0
+        steps = tuple(parse.steps(raw or b"", head, file.next_step))
+        file.head, file.next_step, file.refused = head, head.steps, ""
+        return Beat(process.pid, head, steps, now, name)
+
+    def _wrong(self, head: Head, mark: Mark) -> str:
+        if (head.pid, head.ticks) != mark:
+            return f"it is of pid {head.pid}, its name says {mark.pid}"
+        if self._boot and head.boot != self._boot:
+            return "of an earlier boot"
+        return ""
+
+    def _lost(self, name: str, file: _File, now: float) -> Gone | None:
+        """A process that is not there: it ended, it died, or it never was (yet)."""
+        if file.process is None or file.head is None:
+            if now - file.seen >= UNKNOWN_FOR:
+                file.over = True
+                file.refused = file.refused or self._orphan(name, file)
+            return None
+        last = self._last(name, file)
+        file.over = True
+        return Gone(file.process.pid, last, last.phase == "ended", now)
+
+    def _last(self, name: str, file: _File) -> Head:
+        """What stands in the file at the end; what was known of it where that cannot be read."""
+        head = self._head(name)
+        known = file.head
+        if isinstance(head, str) or (head.pid, head.ticks) != file.mark:
+            if known is None:  # never: a process was found by it
+                raise ValueError(name)
+            return known
+        return head
+
+    def _orphan(self, name: str, file: _File) -> str:
+        """Why a file whose process was never there is not taken."""
+        head = self._head(name)
+        if isinstance(head, str):
+            return head
+        if why := self._wrong(head, file.mark):
+            return why
+        how = "ended" if head.phase == "ended" else "died, or is in a container that is not seen"
+        return f"no process with pid {file.mark.pid} that began then: it {how}"
+
+    def _head(self, name: str) -> Head | str:
+        try:
+            with regular(self._host, f"{self.folder}/{name}") as opened:
+                return parse.head(opened.read(LIMIT))
+        except OSError as error:
+            return error.strerror or type(error).__name__
+
+    def _boot_id(self) -> str:
+        """32 hex digits; empty where the host does not tell."""
+        try:
+            text = self._host.read(_BOOT, 64).decode("ascii", "replace")
+        except OSError:
+            return ""
+        return text.strip().replace("-", "").lower()
+
+    def _tell(self) -> Iterator[Event]:
+        """Once for each file, why it is not taken; those of dead processes are no news."""
+        for name, file in self._files.items():
+            quiet = not file.refused or file.refused.startswith(("torn", "no process"))
+            if quiet or name in self._told or len(self._told) >= MOST_TOLD:
+                continue
+            self._told.add(name)
+            message = f"{self.folder}/{name} is not taken: {file.refused}"
+            yield Event("heartbeat_refused", NODE, self._clock.wall(), message, {"file": name})
+
+
+def _whole(opened: Regular, known: Head | None) -> bytes | None:
+    """The file between two equal even generations; None if nothing was written since."""
+    raw = b""
+    for _ in range(RETRIES):
+        front = parse.generation(opened.read(parse.FRONT))
+        if known is not None and front == known.generation:
+            return None
+        raw = opened.read(LIMIT)
+        after = parse.generation(opened.read(parse.FRONT))
+        if parse.generation(raw) == after and not (isinstance(after, int) and after % 2):
+            return raw
+    return raw[: parse.FRONT - 8] + b"\x01" + bytes(7) + raw[parse.FRONT :]  # torn, and said so
+
+
+def _mark(match: re.Match[str]) -> Mark:
+    return Mark(int(match.group(1)), int(match.group(2)))
+
+
+def _by_mark(jobs: Iterable[Job]) -> dict[Mark, Process]:
+    """Processes of the job map by how they see themselves."""
+    found = {}
+    for job in jobs:
+        for rank in job.ranks:
+            process = rank.process
+            own = process.pid if process.own_pid is None else process.own_pid
+            found[Mark(own, round(process.start * TICKS))] = process
+    return found

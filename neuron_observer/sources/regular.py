@@ -1,0 +1,52 @@
+"""A file that somebody else wrote, in a folder where anybody may: opened so that it cannot harm.
+
+No link is followed, nothing but a regular file is taken (a FIFO or a device is not waited for),
+and never is it mapped: a file that is cut while it is mapped ends the program that reads it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from neuron_observer.sources.filesets import open_read_only
+from neuron_observer.sources.hostfs import DirectoryFs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from neuron_observer.sources.hostfs import HostFs
+
+
+class Regular:
+    """An open regular file; `uid` is None where the host does not know owners (a recording)."""
+
+    def __init__(self, uid: int | None, read: Callable[[int], bytes]) -> None:
+        self.uid = uid
+        self.read = read  # at most so many bytes from the start
+
+
+@contextmanager
+def regular(host: HostFs, path: str) -> Iterator[Regular]:
+    """A file by its path below the root; OSError where it is none, or no regular one."""
+    if not isinstance(host, DirectoryFs):
+        _check(host.lstat(path).st_mode, path)
+        yield Regular(None, lambda limit: host.read(path, limit))
+        return
+    descriptor = open_read_only(f"{host.root.rstrip('/')}/{path}")
+    try:
+        status = os.fstat(descriptor)
+        _check(status.st_mode, path)
+        yield Regular(status.st_uid, lambda limit: os.pread(descriptor, limit, 0))
+    finally:
+        os.close(descriptor)
+
+
+def _check(mode: int, path: str) -> None:
+    if not stat.S_ISREG(mode):
+        kinds = ((stat.S_ISFIFO, "a FIFO"), (stat.S_ISLNK, "a link"), (stat.S_ISDIR, "a folder"))
+        kind = next((word for test, word in kinds if test(mode)), "a device or a socket")
+        raise OSError(errno.EINVAL, f"{kind}, no regular file", path)

@@ -1,0 +1,120 @@
+"""The steps of a job's ranks, put together by their number; no rank is waited for longer than that.
+
+Each process counts its own steps from 0. In synchronous training they end at nearly the same time
+on all ranks, so a rank that counts otherwise (its hook began later) is told by when its steps end.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from neuron_observer.stragglers.middle import middle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from neuron_observer.parsers.heartbeat import Step
+
+MOST_HELD = 256  # steps that wait for a rank; the ring itself holds no more
+LAG = 4  # steps that a rank may be behind before the others are judged without it
+PATIENCE = 3.0  # … or so many usual periods, at least one second
+PAIRS = 8  # steps by which the counting of a rank is compared
+
+
+class Joined(NamedTuple):
+    """One step of a job: the record of each rank, by row; absent where a rank has none."""
+
+    number: int
+    end: float  # monotonic, the last rank's
+    steps: dict[int, Step]
+
+
+class _Row:
+    """What is known of one rank's counting."""
+
+    def __init__(self) -> None:
+        self.shift: int | None = None  # what to add to its numbers; None: not known yet
+        self.held: list[Step] = []  # until it is
+        self.last = -1  # the highest number, shifted
+        self.end = 0.0
+
+
+class Joiner:
+    """Takes steps by row and gives joined ones, in order."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, _Row] = {}
+        self._open: dict[int, dict[int, Step]] = {}
+        self._ends: dict[int, float] = {}  # of the last steps, whoever did them
+        self._next = 0
+        self._period = 0.0
+        self.late = 0  # steps that came when theirs was judged already
+
+    def add(self, row: int, steps: Iterable[Step]) -> None:
+        """Take finished steps of a rank, in order."""
+        known = self._rows.setdefault(row, _Row())
+        known.held += steps
+        if known.shift is None and not self._align(row, known):
+            return
+        shift = known.shift or 0
+        for step in known.held:
+            number = step.number + shift
+            if number < self._next:
+                self.late += 1
+                continue
+            self._open.setdefault(number, {})[row] = step
+            self._ends.setdefault(number, step.end)
+            known.last, known.end = number, step.end
+        known.held = []
+        while len(self._open) > MOST_HELD:
+            del self._open[min(self._open)]
+        for number in sorted(self._ends)[:-MOST_HELD]:
+            del self._ends[number]
+
+    def _align(self, row: int, known: _Row) -> bool:
+        """Find how a rank counts; the first one counts as the job does."""
+        others = [one for number, one in self._rows.items() if number != row]
+        if not known.held:
+            return False
+        if not any(one.shift is not None for one in others):
+            known.shift = 0
+            return True
+        usual = self._usual(known.held)
+        found = [
+            round((step.end - self._ends[step.number]) / usual)
+            for step in known.held[-PAIRS:]
+            if usual > 0 and step.number in self._ends
+        ]
+        if found:
+            known.shift = round(middle(found))
+        elif len(known.held) >= PAIRS:  # it counts far elsewhere: by the end that is nearest
+            last = known.held[-1]
+            near = min(self._ends, key=lambda number: abs(self._ends[number] - last.end))
+            known.shift = near - last.number
+        return known.shift is not None
+
+    def _usual(self, steps: list[Step]) -> float:
+        ends = [self._ends[number] for number in sorted(self._ends)[-PAIRS:]]
+        ends = ends if len(ends) > 1 else [step.end for step in steps[-PAIRS:]]
+        gaps = [b - a for a, b in zip(ends, ends[1:], strict=False) if b > a]
+        self._period = middle(gaps) if gaps else self._period
+        return self._period
+
+    def ready(self, now: float, *, missing: frozenset[int] = frozenset()) -> list[Joined]:
+        """The steps that are complete, or that have waited long enough; `missing` rows are dead."""
+        found = []
+        expected = self._rows.keys() - missing
+        newest = max((row.last for row in self._rows.values()), default=-1)
+        patience = max(1.0, PATIENCE * self._period)
+        for number in sorted(self._open):
+            steps = self._open[number]
+            end = max(step.end for step in steps.values())
+            old = newest - number >= LAG or now - end > patience
+            if not (old or expected <= steps.keys()):
+                break
+            del self._open[number]
+            self._next = number + 1
+            found.append(Joined(number, end, steps))
+        if found:
+            self._usual([])
+        return found

@@ -1,0 +1,202 @@
+"""Real torchrun jobs under `run`: is the right rank named, for the right reason, and nobody else?
+
+Each job is `neuron-observer run -- torchrun …` with the real hook, gloo and no Neuron device; work
+is sleep, because all ranks share a few cores. Jobs start a group at a time and begin to train
+together, so that none trains while others still start. Needs torch beside this package.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.live_jobs.cases import CASES, Answer, judge, order
+from benchmarks.measuring import ROOT, machine
+from neuron_observer.clock import SystemClock
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from benchmarks.live_jobs.cases import Case
+
+TRAIN = ROOT / "benchmarks" / "live_jobs" / "train.py"
+START = 240.0  # seconds that a group may take to be ready
+LONGEST = 200.0  # seconds that a job may train
+TOLD = 3.0  # seconds that a hung job goes on after its finding was said
+CLOCK = SystemClock()
+
+
+class Run:
+    """One job under `run`."""
+
+    def __init__(self, case: Case, number: int, folder: Path, given: argparse.Namespace) -> None:
+        self.case, self.ranks = case, given.ranks
+        self.rank = number % given.ranks
+        self.folder = folder / f"{case.name.replace(' ', '-')}-{number}"
+        (self.folder / "ready").mkdir(parents=True)
+        self.said = self.folder / "said"
+        with self.said.open("wb") as said:
+            self.process = subprocess.Popen(
+                self._command(given),
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                env={**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"},
+                start_new_session=True,
+            )
+        self.told_at: float | None = None
+
+    def _command(self, given: argparse.Namespace) -> list[str]:
+        run = [
+            "-m",
+            "neuron_observer",
+            "run",
+            "--no-check",
+            "--report",
+            str(self.folder / "report"),
+        ]
+        torchrun = ["-m", "torch.distributed.run", "--standalone"]
+        torchrun += ["--nproc-per-node", str(self.ranks), "--max-restarts", str(self.case.restarts)]
+        train = [str(TRAIN), *self.case.options, "--rank", str(self.rank)]
+        train += ["--ready", str(self.folder / "ready"), "--gate", str(self.folder / "gate")]
+        train += ["--mark", str(self.folder / "mark"), *(["--by-hand"] if given.by_hand else [])]
+        return [sys.executable, *run, "--", sys.executable, *torchrun, *train]
+
+    def ready(self) -> bool:
+        """Whether all ranks wait at the gate."""
+        return len(os.listdir(self.folder / "ready")) >= self.ranks  # noqa: PTH208 - names only
+
+    def open(self) -> None:
+        """Let them train."""
+        (self.folder / "gate").touch()
+
+    def over(self) -> bool:
+        """Whether it has ended; a hung one is ended soon after somebody said that it hangs."""
+        now = CLOCK.monotonic()
+        if not self.case.ends and self.process.poll() is None:
+            if self.told_at is None and b": hang-" in self.said.read_bytes():
+                self.told_at = now
+            if self.told_at is not None and now - self.told_at > TOLD:
+                self.end()
+        return self.process.poll() is not None
+
+    def end(self) -> None:
+        """Ask it to end."""
+        self.process.send_signal(signal.SIGTERM)
+
+    def answer(self) -> Answer:
+        """What was said of it, and how long after the fault."""
+        try:
+            report = json.loads((self.folder / "report").read_text("utf-8"))
+        except (OSError, ValueError):
+            text = self.said.read_text("utf-8", "replace")
+            return Answer(right=False, said=f"no report: {text[-300:]}")
+        found = judge(self.case, self.rank, report)
+        return found._replace(delay=self._delay(report))
+
+    def _delay(self, report: dict[str, Any]) -> float | None:
+        from datetime import datetime  # noqa: PLC0415 - one place
+
+        times = [
+            datetime.fromisoformat(one["from"].replace("Z", "+00:00")).timestamp()
+            for job in report["jobs"]
+            for one in job["findings"]
+            if one["id"] in self.case.ids and one["severity"] != "info"
+        ]
+        mark = self.folder / "mark"
+        return min(times) - float(mark.read_text("ascii")) if times and mark.exists() else None
+
+
+def run_group(
+    wanted: Sequence[tuple[Case, int]], folder: Path, given: argparse.Namespace
+) -> list[Run]:
+    """Start some jobs, let them begin together, and wait until all are over."""
+    runs = [Run(case, number, folder, given) for case, number in wanted]
+    try:
+        begin = CLOCK.monotonic()
+        while not all(run.ready() or run.process.poll() is not None for run in runs):
+            if CLOCK.monotonic() - begin > START:
+                break
+            CLOCK.wait(0.2)
+        for run in runs:
+            run.open()
+        begin = CLOCK.monotonic()
+        while [run for run in runs if not run.over()]:
+            if CLOCK.monotonic() - begin > LONGEST:
+                break
+            CLOCK.wait(0.2)
+    finally:
+        _end(runs)
+    return runs
+
+
+def _end(runs: Sequence[Run]) -> None:
+    """Nothing is left behind; torchrun ends its ranks itself, if it is given the time."""
+    for run in runs:
+        if run.process.poll() is None:
+            run.end()
+    for run in runs:
+        try:
+            run.process.wait(60)
+        except subprocess.TimeoutExpired:
+            os.killpg(run.process.pid, signal.SIGKILL)
+            run.process.wait()
+
+
+def show(answers: dict[str, list[Answer]]) -> bool:
+    """The table; whether all were right."""
+    print(f"{'job':<16}{'runs':>5}{'right':>6}{'told after (median, longest)':>32}  wrong")
+    for case in CASES:
+        given = answers.get(case.name, [])
+        if not given:
+            continue
+        delays = [one.delay for one in given if one.delay is not None and one.right]
+        after = f"{median(delays):.1f} s, {max(delays):.1f} s" if delays else "-"
+        wrong = " | ".join(one.said for one in given if not one.right)
+        right = sum(one.right for one in given)
+        print(f"{case.name:<16}{len(given):>5}{right:>6}{after:>32}  {wrong}")
+    return all(one.right for given in answers.values() for one in given)
+
+
+def main() -> int:
+    """1 if a run is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--side-by-side", type=int, default=8, help="jobs at a time")
+    parser.add_argument("--by-hand", action="store_true", help="no optimizer: starts sooner")
+    parser.add_argument("--short", action="store_true", help="one run of what is to be silent")
+    parser.add_argument("--only", action="append", choices=[case.name for case in CASES])
+    parser.add_argument("--keep", type=Path, help="folder for what each run said")
+    given = parser.parse_args()
+    if importlib.util.find_spec("torch") is None:
+        print("no torch beside this package, so no job can be run: pip install torch numpy")
+        return 0
+    print(machine())
+    wanted = [
+        pair
+        for pair in order(given.runs, short=given.short)
+        if not given.only or pair[0].name in given.only
+    ]
+    begin = CLOCK.monotonic()
+    answers: dict[str, list[Answer]] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = given.keep or Path(scratch)
+        for first in range(0, len(wanted), given.side_by_side):
+            for run in run_group(wanted[first : first + given.side_by_side], folder, given):
+                answers.setdefault(run.case.name, []).append(run.answer())
+        right = show(answers)
+    print(f"{len(wanted)} jobs of {given.ranks} ranks in {CLOCK.monotonic() - begin:.0f} s")
+    return int(not right)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -18,6 +18,7 @@ FLOORS = {
     "feed": 0,
     "clock": 0,
     "errors": 0,
+    "hook": 0,  # it runs inside somebody's job, alone
     "catalogue": 1,
     "text": 1,
     "parsers": 1,
@@ -68,7 +69,7 @@ THIRD_PARTY = {
     "bcrypt": {"exporters"},
 }
 # parts that may write files, each inside its own directory or where its user says
-WRITERS = {"config", "launch", "recording", "runbooks", "service", "store", "sim"}
+WRITERS = {"config", "hook", "launch", "recording", "runbooks", "service", "store", "sim"}
 SOCKET_MAKER = "exporters/unix_socket.py"  # removes the socket file that it made or that is dead
 # a feed gives frames, a report is about a reader and a loop ticks one (types only);
 # a reader reads lines on request; a check looks at a host, a timeline is played to the real reader

@@ -11,8 +11,8 @@ import argparse
 import io
 import os
 import signal
-import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 import torch.distributed as dist
@@ -21,13 +21,16 @@ from torch.utils.data import DataLoader, Dataset
 from neuron_observer import hook
 from neuron_observer.clock import SystemClock
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 CLOCK = SystemClock()
 FOR_EVER = 1e9  # seconds
 FAULTS = ("none", "slow", "hang", "input", "die")
 WAYS = ("blocking", "async", "compiled")  # of summing gradients
 
 
-class Batches(Dataset[torch.Tensor]):
+class Batches(Dataset[torch.Tensor]):  # type: ignore[misc,unused-ignore]
     """So many batches; each takes a while to fetch, on the starved rank longer from a step on."""
 
     def __init__(self, options: argparse.Namespace, *, starved: bool) -> None:
@@ -50,11 +53,11 @@ class SlowDisk(io.BytesIO):
         super().__init__()
         self._seconds = seconds
 
-    def write(self, data: object) -> int:  # type: ignore[override]
+    def write(self, data: object) -> int:  # type: ignore[override,unused-ignore]
         """Wait at first."""
         CLOCK.wait(self._seconds)
         self._seconds = 0.0
-        return super().write(data)  # type: ignore[arg-type]
+        return super().write(data)  # type: ignore[arg-type,unused-ignore]
 
 
 class Job:
@@ -109,14 +112,15 @@ class Job:
         for handle in filter(None, handles):
             handle.wait()
 
-    def _compiled(self) -> object:
+    def _compiled(self) -> Callable[[], None]:
         from torch.distributed._functional_collectives import all_reduce  # noqa: PLC0415
 
         def average() -> None:
             for parameter in self.model.parameters():
                 parameter.grad = all_reduce(parameter.grad, "sum", dist.group.WORLD)
 
-        return torch.compile(average, backend="eager")
+        compiled: Callable[[], None] = torch.compile(average, backend="eager")
+        return compiled
 
     def _pause(self) -> None:
         """A checkpoint by rank 0 for which all wait, then an evaluation by all."""
@@ -174,4 +178,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

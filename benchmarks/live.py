@@ -39,7 +39,8 @@ class Run:
     """One job under `run`."""
 
     def __init__(self, case: Case, number: int, folder: Path, given: argparse.Namespace) -> None:
-        self.case, self.ranks = case, given.ranks
+        self.case = case
+        self.ranks: int = given.ranks
         self.rank = number % given.ranks
         self.folder = folder / f"{case.name.replace(' ', '-')}-{number}"
         (self.folder / "ready").mkdir(parents=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from neuron_observer.model import Place, State
+from neuron_observer.stragglers.progress import OF_JOBS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from neuron_observer.rules.engine import Engine
     from neuron_observer.rules.memory import Kept, Mark, Memory, Word
 
-IDS = frozenset({"device-held", "cores-missing"})
+IDS = frozenset({"device-held", "cores-missing", *OF_JOBS})
 _Whose: TypeAlias = "tuple[str, Entity]"
 
 
@@ -43,7 +44,7 @@ class Beside:
         for one in findings:
             whose = _whose(one)
             before = self._stands.get(whose)
-            since = before.first_seen if before else now
+            since = before.first_seen if before else one.first_seen or now
             stands[whose] = self._told(one._replace(first_seen=since, last_seen=now))
         missed = {whose: one for whose, one in self._stands.items() if whose not in stands}
         over = missed if certain else {}

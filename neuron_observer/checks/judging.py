@@ -49,7 +49,11 @@ class Judge:
     ) -> tuple[tuple[Finding, ...], Health]:
         """What is wrong, and how the node is."""
         findings, health = self.engine(snapshot, history)
-        beside = (*leftovers(snapshot.jobs), *cores_missing(snapshot))
+        beside = (
+            *leftovers(snapshot.jobs),
+            *cores_missing(snapshot),
+            *snapshot.job_findings,
+        )
         beside = self._beside(beside, snapshot.at, certain=snapshot.job_scan is not None)
         if beside:
             from neuron_observer.rules.findings import order  # noqa: PLC0415 - rarely needed

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.regular import Regular
 
-FOLDER: Final = "run/neuron-observer-ranks"
 PERIOD, IDLE_PERIOD = 1.0, 10.0  # seconds between looks: while there is a file, and else
 MOST_FILES: Final = 512  # that are looked at
 MOST_TOLD: Final = 64  # refused files that an event tells of
@@ -59,7 +58,7 @@ class _File:
 class HeartbeatCollector:
     """The files of the folder, by the processes of the job map."""
 
-    def __init__(self, host: HostFs, clock: Clock, folder: str = FOLDER) -> None:
+    def __init__(self, host: HostFs, clock: Clock, folder: str) -> None:
         self._host = host
         self._clock = clock
         self.folder = folder.strip("/")

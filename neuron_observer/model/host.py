@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from neuron_observer.model.jobs import Job, JobScan
+    from neuron_observer.model.judgement import Finding
 
 Scalar: TypeAlias = "int | float | str"
 
@@ -155,3 +156,4 @@ class Snapshot(NamedTuple):
     runs: tuple[Run, ...] = ()
     jobs: tuple[Job, ...] = ()
     job_scan: JobScan | None = None  # None: nobody looked for jobs
+    job_findings: tuple[Finding, ...] = ()  # what the straggler detector says, not yet judged

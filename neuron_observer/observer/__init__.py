@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from neuron_observer.clock import Clock
     from neuron_observer.collectors.kmsg import Cursor
     from neuron_observer.collectors.sysfs import Plans
-    from neuron_observer.model import Batch, Cell, Device
+    from neuron_observer.model import Batch, Cell, Device, Job
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.workers import Workers
 
@@ -34,6 +34,7 @@ __all__ = ["ALL_LANES", "HostReader", "Options"]
 
 _IDENTITY_LANES = ("slow", "firmware")  # names, serial numbers, neighbours
 _NOTIFIES = "device.health.error_events"
+RANKS_WITH = frozenset({"normal", "jobs"})  # lanes with which ranks are heard
 DEADLINE = 10.0  # seconds that firmware registers may take
 JOBS_DEADLINE, JOBS_PATIENCE = 10.0, 0.1  # seconds that /proc may take: of a command, a daemon
 BLOCKING_DEADLINE = 60.0  # the same on drivers whose reads block
@@ -62,6 +63,7 @@ class HostReader:
         self.news: Callable[[], None] | None = None  # to be called when kernel lines have come
         self.live = parts.live_reader(host, clock, self.options, lambda: self.news)
         self.jobs = parts.job_reader(host, clock, self.options)
+        self.ranks = parts.rank_reader(host, clock, self.jobs, self.options)
         # name and read of what others add to the slow lane
         self.beside: list[tuple[str, Callable[[], list[Batch]]]] = []
         self._look_around()
@@ -114,8 +116,7 @@ class HostReader:
             runs += [self._run(name, read) for name, read in self.machine.readers(lanes)]
         if "slow" in lanes:
             runs += [self._run(name, read) for name, read in self.beside]
-        if self.jobs and "jobs" in lanes:
-            runs.append(self._run("jobs", self._read_jobs))
+        runs += self._follow_jobs(lanes)
         if "slow" in lanes or ("topology", "derived", None) not in self._batches:
             self._keep([parts.topology_batch(self.topology, self.kept, self.clock)])
         snapshot = self._join(tuple(runs))
@@ -131,6 +132,17 @@ class HostReader:
         settled = self.topology.devices and not self.topology.loading
         return "slow" if settled else "normal"
 
+    def _follow_jobs(self, lanes: Collection[str]) -> list[Run]:
+        """Who uses the devices, then what their ranks say."""
+        runs = []
+        if self.jobs and "jobs" in lanes:
+            if self.ranks:
+                self.ranks.look()
+            runs.append(self._run("jobs", self._read_jobs))
+        if self.ranks and not RANKS_WITH.isdisjoint(lanes):
+            runs.append(self._run("ranks", self._read_ranks))
+        return runs
+
     def _read_jobs(self) -> list[Batch]:
         if self.jobs:
             if self._known is None:
@@ -140,6 +152,12 @@ class HostReader:
             self._events += self.jobs.poll(
                 self._known, monitor.sample if monitor else None, patience
             )
+        return []
+
+    def _read_ranks(self) -> list[Batch]:
+        if self.ranks:
+            batches, driver = tuple(self._batches.values()), self.topology.driver.version
+            self._events += self.ranks.poll(self._known or (), batches, driver)
         return []
 
     def _read_firmware(self) -> list[Batch]:
@@ -228,11 +246,16 @@ class HostReader:
             batches=batches,
             events=tuple(self._events),
             runs=runs,
-            jobs=self.jobs.jobs if self.jobs else (),
+            jobs=self._jobs(),
             job_scan=self.jobs.scan if self.jobs else None,
+            job_findings=self.ranks.findings if self.ranks else (),
         )
         self._events.clear()
         return snapshot
+
+    def _jobs(self) -> tuple[Job, ...]:
+        jobs = self.jobs.jobs if self.jobs else ()
+        return self.ranks.marked(jobs) if self.ranks else jobs
 
     def _devices(self, batches: tuple[Batch, ...]) -> tuple[Device, ...]:
         by_device: dict[int | None, list[Batch]] = {}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from neuron_observer.collectors.own import LastReload
     from neuron_observer.live import MonitorFeed
 
+HEARTBEATS = "/run/neuron-observer-ranks"
 ALL_LANES = ("fast", "normal", "slow", "firmware", "jobs", "expensive")
 
 
@@ -31,6 +32,7 @@ class Options(NamedTuple):
     machine: bool = True  # also EFA adapters, host figures, temperatures, our own cost
     jobs: bool = True  # also which processes hold devices
     job_mapping: str | None = None  # folder of a scheduler: a file a device that holds job ids
+    heartbeats: str | None = HEARTBEATS  # folder of the step hook's files; None: not read
     kubelet: bool = False  # ask the kubelet for names of pods
     kernel_log: bool = False  # also lines of the kernel log, as events
     kernel_cursor: Cursor | None = None  # how far that log was read before

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from neuron_observer.live import LiveReader
     from neuron_observer.model import Batch, Cell
     from neuron_observer.observer.options import Options
+    from neuron_observer.observer.ranks import RankReader
     from neuron_observer.sources.hostfs import HostFs
 
 News: TypeAlias = "Callable[[], None] | None"
@@ -50,6 +51,17 @@ def job_reader(host: HostFs, clock: Clock, options: Options) -> JobReader | None
     pods = _pod_names(host, clock) if options.kubelet else None
     fenced = isinstance(host, DirectoryFs)
     return JobReader(host, clock, options.job_mapping, pods, fenced=fenced)
+
+
+def rank_reader(
+    host: HostFs, clock: Clock, jobs: JobReader | None, options: Options
+) -> RankReader | None:
+    """Of what the ranks of jobs say, and of how their jobs get on."""
+    if jobs is None or options.heartbeats is None:
+        return None
+    from neuron_observer.observer.ranks import RankReader  # noqa: PLC0415 - a glance needs none
+
+    return RankReader(host, clock, jobs, options.heartbeats)
 
 
 def _pod_names(host: HostFs, clock: Clock) -> PodNames | None:

@@ -42,10 +42,17 @@ class Detector:
     """
 
     def __init__(
-        self, topology: Topology, parameters: Parameters = ONLINE, *, job: str | None = None
+        self,
+        topology: Topology,
+        parameters: Parameters = ONLINE,
+        *,
+        job: str | None = None,
+        elsewhere: int = 0,
     ) -> None:
+        """`elsewhere`: ranks of the job that nobody here sees; one of them may be the late one."""
         self.topology = topology
         self.job = job
+        self._elsewhere = elsewhere
         self._p = parameters
         self._start(0)
 
@@ -59,7 +66,7 @@ class Detector:
         self._slowdown = JobSlowdown(self._p)
         self._tokens = TokenTerm()
         self._blame = Blame(self.topology, self._p)
-        self._hints = Hints(self.topology, self._p, self._blame.kinds)
+        self._hints = Hints(self.topology, self._p, self._blame.kinds, self._elsewhere)
         self._source: Bytes | None = None
         self._always: tuple[Suspect, ...] = ()
         self._always_due = 0.0
@@ -109,6 +116,11 @@ class Detector:
         """The usual step period in seconds."""
         usual = self._slowdown.usual
         return usual if np.isfinite(usual) else USUAL_PERIOD
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether the usual period is known."""
+        return bool(np.isfinite(self._slowdown.usual))
 
     def _judge(self, columns: StepColumns, seen: Seen) -> tuple[Suspect, ...]:
         """Move the channels; gives the suspects whose episodes ended."""
@@ -192,7 +204,7 @@ class Detector:
             return said
         blind = seen.busy is None
         counted = self._hints.counters(slower, step) if blind else []
-        why = () if counted else (*said.refusals, nobody(self._busy, seen.busy))
+        why = () if counted else (*said.refusals, nobody(self._busy, seen.busy, self._elsewhere))
         return Said(counted, why)
 
     def _too_few(self) -> tuple[str, ...]:

@@ -10,19 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import isfinite
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from neuron_observer.stragglers.middle import middle, quantile
 from neuron_observer.stragglers.parameters import ONLINE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from neuron_observer.stragglers.columns import Floats
     from neuron_observer.stragglers.parameters import Parameters
-    from neuron_observer.stragglers.progress import Progress, Stall
-
-    Counts: TypeAlias = Floats | Sequence[float]
+    from neuron_observer.stragglers.progress import Counts, Progress, Stall
 
 
 class Phase(str, Enum):

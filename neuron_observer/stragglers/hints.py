@@ -39,8 +39,11 @@ NOTHING = Said([], ())
 class Hints:
     """Looks at transfers and hardware counters of one job."""
 
-    def __init__(self, topology: Topology, parameters: Parameters, kinds: Kinds) -> None:
+    def __init__(
+        self, topology: Topology, parameters: Parameters, kinds: Kinds, elsewhere: int = 0
+    ) -> None:
         self._topology = topology
+        self._elsewhere = elsewhere
         self._p = parameters
         self._kinds = kinds
         self._all: Ints = np.arange(topology.size)
@@ -58,7 +61,7 @@ class Hints:
         rows = self._all
         if transfers.shortest:
             rows = np.flatnonzero(np.isin(transfers.groups.codes, slow))
-        hidden = int(np.isnan(seconds[rows]).sum())
+        hidden = int(np.isnan(seconds[rows]).sum()) + self._elsewhere
         if hidden:
             return Said(
                 [], (f"transfers are slow, but {hidden} ranks that nobody sees may be late",)
@@ -153,7 +156,7 @@ class Hints:
         return labels.names[int(codes[0])] if len(codes) == 1 and codes[0] >= 0 else None
 
 
-def nobody(busy: Signal, seconds: Floats | None) -> str:
+def nobody(busy: Signal, seconds: Floats | None, elsewhere: int = 0) -> str:
     """Why nobody is named although the job is slower."""
     if seconds is None:
         return "no rank reports its own busy time: install the hook, or take device events"
@@ -162,4 +165,9 @@ def nobody(busy: Signal, seconds: Floats | None) -> str:
     hidden = int(np.isnan(seconds).sum())
     if hidden:
         return f"{hidden} ranks do not report, and none of the others became slower than its peers"
+    if elsewhere:
+        return (
+            f"{elsewhere} ranks are on other nodes and not seen from here, and none of these"
+            " became slower than its peers"
+        )
     return "all ranks became slower alike: the work, shared storage, the fabric or the program"

@@ -6,6 +6,7 @@ on all ranks, so a rank that counts otherwise (its hook began later) is told by 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.stragglers.middle import middle
@@ -96,7 +97,7 @@ class Joiner:
     def _usual(self, steps: list[Step]) -> float:
         ends = [self._ends[number] for number in sorted(self._ends)[-PAIRS:]]
         ends = ends if len(ends) > 1 else [step.end for step in steps[-PAIRS:]]
-        gaps = [b - a for a, b in zip(ends, ends[1:], strict=False) if b > a]
+        gaps = [b - a for a, b in pairwise(ends) if b > a]
         self._period = middle(gaps) if gaps else self._period
         return self._period
 

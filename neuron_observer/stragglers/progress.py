@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from neuron_observer.stragglers.columns import Floats, Ints, Mask
+
+Counts: TypeAlias = "Floats | Sequence[float]"
+Codes: TypeAlias = "Ints | Sequence[int]"
+Masks: TypeAlias = "Mask | Sequence[bool]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,20 +31,20 @@ class Progress:
     """
 
     at: float  # seconds on a clock that never goes back
-    done: Floats | Sequence[float]
+    done: Counts
     live: bool = True
     loading: bool = False  # model load count rises, or a compiler process is alive
     checkpoint: bool = False  # checkpoint files grow
-    alive: Mask | None = None  # the process is there and no zombie
-    entered: Floats | Sequence[float] | None = None
-    completed: Floats | None = None
-    operation: Ints | None = None
-    role: Ints | None = None
-    device_busy: Mask | None = None  # the core was active since the last sample
-    blocked: Mask | None = None  # the process is in state D
-    in_input: Mask | None = None  # the process is in next(dataloader)
-    timed_out: Mask | None = None  # an execution timed out or failed since progress stopped
-    link_error: Mask | None = None  # hw_collectives_error, EFA or link flag since then
+    alive: Masks | None = None  # the process is there and no zombie
+    entered: Counts | None = None
+    completed: Counts | None = None
+    operation: Codes | None = None
+    role: Codes | None = None
+    device_busy: Masks | None = None  # the core was active since the last sample
+    blocked: Masks | None = None  # the process is in state D
+    in_input: Masks | None = None  # the process is in next(dataloader)
+    timed_out: Masks | None = None  # an execution timed out or failed since progress stopped
+    link_error: Masks | None = None  # hw_collectives_error, EFA or link flag since then
 
     @property
     def paused(self) -> bool:
@@ -69,3 +73,15 @@ class Stall(NamedTuple):
     usual: float  # s, the usual step period
     why: str
     hardware: bool = False  # a hardware counter says so
+
+
+HANGS = {
+    HangKind.CRASHED_PEER: "hang-crashed-peer",
+    HangKind.HOST: "hang-host",
+    HangKind.INPUT: "hang-input",
+    HangKind.COMPUTE: "hang-compute",
+    HangKind.COLLECTIVE: "hang-collective",
+    HangKind.DESYNC: "hang-desync",
+    HangKind.UNKNOWN: "hang-unknown",
+}
+OF_JOBS = frozenset({"straggler", "job-slow", "imbalance", *HANGS.values()})  # ids of findings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,12 +17,40 @@ if TYPE_CHECKING:
 
 def blame(progress: Progress, *, since: float, usual: float) -> Stall:
     """Who, by the strongest evidence there is; nobody where there is none."""
+    columns = _arrays(progress)
     for rule in (_crashed, _desync, _absent, _timed_out, _inside, _passive):
-        said = rule(progress)
+        said = rule(columns)
         if said is not None:
             kind, rows, why, hardware = said
             return Stall(kind, tuple(int(row) for row in rows), since, usual, why, hardware)
     return Stall(HangKind.UNKNOWN, (), since, usual, "no rank differs from the others")
+
+
+class _Arrays(NamedTuple):
+    """The columns of `Progress` as arrays, whatever they were."""
+
+    alive: Mask | None
+    entered: Floats | None
+    completed: Floats | None
+    operation: Ints | None
+    role: Ints | None
+    device_busy: Mask | None
+    blocked: Mask | None
+    in_input: Mask | None
+    timed_out: Mask | None
+    link_error: Mask | None
+
+
+_TYPES = {"entered": np.float64, "completed": np.float64, "operation": np.int64, "role": np.int64}
+
+
+def _arrays(progress: Progress) -> _Arrays:
+    arrays: dict[str, Any] = {
+        name: None if values is None else np.asarray(values, dtype=_TYPES.get(name, np.bool_))
+        for name in _Arrays._fields
+        for values in (getattr(progress, name),)
+    }
+    return _Arrays(**arrays)
 
 
 class _Said(NamedTuple):
@@ -42,14 +70,14 @@ def _some(mask: Mask | None) -> Ints:
     return np.flatnonzero(mask)
 
 
-def _crashed(progress: Progress) -> _Said | None:
+def _crashed(progress: _Arrays) -> _Said | None:
     if progress.alive is None or progress.alive.all() or not progress.alive.any():
         return None
     gone = np.flatnonzero(~progress.alive)
     return _Said(HangKind.CRASHED_PEER, gone, "its process is gone, and the others wait for it")
 
 
-def _timed_out(progress: Progress) -> _Said | None:
+def _timed_out(progress: _Arrays) -> _Said | None:
     rows = _some(progress.timed_out)
     if not rows.size:
         return None
@@ -66,14 +94,14 @@ class _Sequences(NamedTuple):
     silent: int  # how many are not heard
 
 
-def _sequences(progress: Progress) -> _Sequences | None:
+def _sequences(progress: _Arrays) -> _Sequences | None:
     """Entered and completed collectives of the ranks that tell them; None of fewer than two."""
     if progress.entered is None:
         return None
     rows = np.flatnonzero(np.isfinite(progress.entered))
     if len(rows) < 2:
         return None
-    entered = np.asarray(progress.entered)[rows]
+    entered = progress.entered[rows]
     completed = entered - 1
     if progress.completed is not None:
         told = progress.completed[rows]
@@ -82,7 +110,7 @@ def _sequences(progress: Progress) -> _Sequences | None:
     return _Sequences(entered, completed, rows, role, len(progress.entered) - len(rows))
 
 
-def _desync(progress: Progress) -> _Said | None:
+def _desync(progress: _Arrays) -> _Said | None:
     told = _sequences(progress)
     if told is None or progress.operation is None or (told.entered == told.completed).any():
         return None
@@ -95,7 +123,7 @@ def _desync(progress: Progress) -> _Said | None:
     return _Said(HangKind.DESYNC, rows, "ranks entered different collectives: the program")
 
 
-def _absent(progress: Progress) -> _Said | None:
+def _absent(progress: _Arrays) -> _Said | None:
     """Ranks that never came to the collective in which the others wait."""
     told = _sequences(progress)
     if told is None:
@@ -127,7 +155,7 @@ def _behind(told: _Sequences) -> Mask:
     return behind
 
 
-def _doing(progress: Progress, rows: Ints) -> tuple[HangKind, str]:
+def _doing(progress: _Arrays, rows: Ints) -> tuple[HangKind, str]:
     """What the absent ranks do instead."""
     if progress.in_input is not None and progress.in_input[rows].any():
         return HangKind.INPUT, "; it waits for its data loader"
@@ -136,13 +164,13 @@ def _doing(progress: Progress, rows: Ints) -> tuple[HangKind, str]:
     return HangKind.HOST, ""
 
 
-def _proven(progress: Progress, kind: HangKind, rows: Ints) -> bool:
+def _proven(progress: _Arrays, kind: HangKind, rows: Ints) -> bool:
     """Whether a hardware counter says the same as the sequence numbers."""
     timed_out = progress.timed_out
     return kind is HangKind.COMPUTE and timed_out is not None and bool(timed_out[rows].all())
 
 
-def _inside(progress: Progress) -> _Said | None:
+def _inside(progress: _Arrays) -> _Said | None:
     """All ranks that are heard wait in the same collective."""
     told = _sequences(progress)
     if told is None:
@@ -162,7 +190,7 @@ def _inside(progress: Progress) -> _Said | None:
     return _Said(HangKind.COLLECTIVE, NOBODY, why)
 
 
-def _passive(progress: Progress) -> _Said | None:
+def _passive(progress: _Arrays) -> _Said | None:
     """Without the ranks' own account: the one that differs, if there is one."""
     rows = _some(progress.link_error)
     if rows.size:

@@ -1,0 +1,149 @@
+"""A job whose ranks have no step hook: what its devices count is all that is known of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from neuron_observer.catalogue.chips import LIVE_SINCE, parse_version
+from neuron_observer.model import JobPace
+from neuron_observer.readings import columns
+from neuron_observer.stragglers import telling
+from neuron_observer.stragglers.outside import Counted, Outside
+from neuron_observer.stragglers.progress import HangKind, Stall
+from neuron_observer.stragglers.ranks import Row
+from neuron_observer.stragglers.seen import PHASES, hints
+from neuron_observer.stragglers.signs import executions, reported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from neuron_observer.model import Finding, Job, PaceSource
+    from neuron_observer.stragglers.parameters import Parameters
+    from neuron_observer.stragglers.seen import Seen
+
+WATCHED = ("training", "xla")  # kinds of jobs that ought to move: a server may idle
+_COUNTERS: dict[PaceSource, str] = {"driver": "the driver", "monitor": "neuron-monitor"}
+
+
+class Unhooked:
+    """Follows one such job."""
+
+    def __init__(self, job: str, parameters: Parameters) -> None:
+        self._job = job
+        self._p = parameters
+        self._outside: Outside | None = None
+        self.findings: tuple[Finding, ...] = ()
+        self.pace: JobPace | None = None
+
+    def take(self, job: Job, seen: Seen) -> None:
+        """Take one look at it."""
+        self.findings, self.pace = (), None
+        if job.kind not in WATCHED:
+            return
+        found = _counted(job, seen)
+        if isinstance(found, str):
+            self._outside = None
+            self.pace = JobPace("unknown", detail=found)
+            return
+        source, counted = found
+        outside = self._outside
+        if outside is None or outside.source != source:
+            outside = self._outside = Outside(source, self._p)
+        compiling = outside.suspected and seen.compiling()
+        outside.take(counted, seen.clocks, compiling=compiling)
+        self.findings = tuple(self._told(job, outside, seen))
+        self.pace = _pace(outside, seen)
+
+    def _told(self, job: Job, outside: Outside, seen: Seen) -> Iterable[Finding]:
+        rows = [
+            Row(one.process.pid, -one.process.pid if one.rank is None else one.rank)
+            for one in job.ranks
+        ]
+        about = telling.About(
+            self._job,
+            seen.clocks.wall,
+            rows,
+            job.world_size,
+            max((job.world_size or 0) - len(rows), 0),
+            f"executions that {_COUNTERS[outside.source]} counts; no step hook",
+        )
+        stall = outside.hang.stall
+        if outside.stalled and stall is not None:
+            quiet = seen.clocks.monotonic - stall.since
+            blocked = [at for at, rank in enumerate(job.ranks) if rank.process.state == "D"]
+            yield telling.of_stall(_whose(stall, blocked), about, quiet=quiet, passive=True)
+        elif outside.slowdown is not None:
+            yield telling.of_slowdown(
+                outside.slowdown,
+                about,
+                named=False,
+                kind="unknown",
+                reasons=("no step hook: executions are alike on all ranks, waiting included",),
+                hints=hints(seen, job.devices),
+            )
+
+
+def _counted(job: Job, seen: Seen) -> tuple[PaceSource, Counted] | str:
+    """What the driver, else neuron-monitor, counts of a job; else why nothing can be seen."""
+    shared = [
+        one.id
+        for one in seen.jobs
+        if one.id != job.id and one.kind != "monitor" and set(one.devices) & set(job.devices)
+    ]
+    if shared:
+        return f"not observable: its devices are used by {shared[0]} too"
+    version = parse_version(seen.driver)
+    if version is not None and version >= LIVE_SINCE:
+        found = executions(seen.batches, job.devices)
+        if found is not None:
+            done: dict[object, float] = {key: float(count) for key, count in found.done.items()}
+            return "driver", _with_node(Counted(done, found.read_at, found.loads), seen)
+    told, at = reported(seen.batches, [rank.process.pid for rank in job.ranks])
+    if told:
+        of_processes: dict[object, float] = {pid: count for pid, count in told.items()}  # noqa: C416
+        return "monitor", _with_node(Counted(of_processes, at), seen)
+    newest = ".".join(map(str, LIVE_SINCE))
+    return (
+        f"not observable with driver {seen.driver or 'of unknown version'}: it needs driver"
+        f" {newest} or later, neuron-monitor (monitor.mode) or the step hook"
+    )
+
+
+def _with_node(counted: Counted, seen: Seen) -> Counted:
+    """With what else of the node moves with a job."""
+
+    def total(*metrics: str) -> float | None:
+        cells = [
+            float(cell)
+            for metric in metrics
+            for _, _, cell in columns(seen.batches, metric)
+            if isinstance(cell, int | float)
+        ]
+        return sum(cells) if cells else None
+
+    return counted._replace(
+        held=total("core.hbm.used") or 0.0,
+        packets=total("efa.port.tx_packets", "efa.port.rx_packets"),
+        written=total("disk.written"),
+    )
+
+
+def _whose(stall: Stall, blocked: Sequence[int]) -> Stall:
+    """Who may be at fault without the ranks' own account: one that is stuck in the kernel."""
+    if len(blocked) == 1:
+        why = "its process is blocked in the kernel (state D)"
+        return stall._replace(kind=HangKind.HOST, rows=tuple(blocked), why=why)
+    why = "no step hook: executions stopped on all cores alike"
+    return stall._replace(kind=HangKind.UNKNOWN, rows=(), why=why, hardware=False)
+
+
+def _pace(outside: Outside, seen: Seen) -> JobPace:
+    slower = outside.slowdown
+    return JobPace(
+        phase=PHASES[outside.hang.phase],
+        since=seen.clocks.wall_of(outside.hang.since) if outside.hang.since else None,
+        source=outside.source,
+        period=outside.period or outside.usual,
+        ratio=slower.ratio if slower else None,
+        detail="no step hook: executions are counted, no rank can be named by them",
+    )

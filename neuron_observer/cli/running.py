@@ -17,6 +17,7 @@ from neuron_observer.cli.judged import look_and_check, open_look
 from neuron_observer.clock import SystemClock
 from neuron_observer.errors import DaemonError
 from neuron_observer.launch import foreground, outcome
+from neuron_observer.launch.deaths import watching_deaths
 from neuron_observer.launch.environment import hooked
 from neuron_observer.launch.watching import SCHEDULE, Watch, by_daemon, by_loop, kernel_lines
 from neuron_observer.loop import Loop
@@ -100,7 +101,7 @@ def _lines(of: Outcome) -> list[str]:
     found = [outcome.headline(of)]
     for one in of.jobs:
         found += lines(one)
-    return [*found, *outcome.kernel_text(of), *(f"note: {note}" for note in outcome.notes(of))]
+    return [*found, *outcome.course(of), *(f"note: {note}" for note in outcome.notes(of))]
 
 
 def run(
@@ -110,18 +111,29 @@ def run(
     clock = SystemClock()
     with hooked(os.environ) as told:
         observer = _observer(host, told, tell, clock)
-        with foreground.signals_held() as mask:
+        with foreground.signals_caught() as signals:
             began, begin = clock.wall(), clock.monotonic()
-            job = foreground.start(command, told.environment, mask, clock)
+            job = foreground.start(command, told.environment, signals, clock)
             watch = Watch(job.pid, tell)
-            with observer.watching(watch) as feed:
+            watched = watching_deaths(told.folder, job.pid, clock, tell)
+            with watched as deaths, observer.watching(watch) as feed:
                 exit_ = job.wait()
                 ended, seconds = clock.wall(), clock.monotonic() - begin
         kernel = kernel_lines(feed(), began, clock.monotonic() - begin)
         hooks = watch.hooked if watch.frames else None
         reports = tuple(watch.reports())
     return outcome.Outcome(
-        command, began, ended, seconds, exit_, checked, observer.name, hooks, reports, tuple(kernel)
+        command=command,
+        began=began,
+        ended=ended,
+        seconds=seconds,
+        exit=exit_,
+        checked=checked,
+        watched_by=observer.name,
+        heartbeats=hooks,
+        jobs=reports,
+        deaths=tuple(deaths),
+        kernel=tuple(kernel),
     )
 
 
@@ -131,7 +143,7 @@ def _observer(host: Host, told: Told, tell: Callable[[str], None], clock: Clock)
     if feed is not None:
         return Observer("daemon", lambda watch: by_daemon(feed, watch.note, tell, clock))
     judge = make_judge(host.config_file, host.rules, one_shot=False)
-    make = partial(_make_loop, host, open_host(host.root), judge)
+    make = partial(_make_loop, host, open_host(host.root), judge, told.folder)
     return Observer("run", lambda watch: by_loop(make, watch.note, tell))
 
 
@@ -151,7 +163,7 @@ def _daemon(host: Host, clock: Clock) -> ConnectedFeed | None:
     return feed if same and clock.monotonic() - snapshot.monotonic < FRESH else None
 
 
-def _make_loop(host: Host, opened: HostFs, judge: Judge) -> Loop:
+def _make_loop(host: Host, opened: HostFs, judge: Judge, heartbeats: str) -> Loop:
     reader = open_reader(
         host.root,
         host.config_file,
@@ -159,5 +171,6 @@ def _make_loop(host: Host, opened: HostFs, judge: Judge) -> Loop:
         host=opened,
         lasting=True,
         kernel_log=True,
+        heartbeats=heartbeats,
     )
     return Loop(reader, schedule=SCHEDULE, judge=judge, explain=judge.explain)

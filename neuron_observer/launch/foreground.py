@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import signal
 import stat
 from contextlib import contextmanager, suppress
@@ -22,18 +23,15 @@ if TYPE_CHECKING:
 
     from neuron_observer.clock import Clock
 
-_PASSED_ON = frozenset(
-    (
-        signal.SIGHUP,
-        signal.SIGINT,
-        signal.SIGQUIT,
-        signal.SIGTERM,
-        signal.SIGTSTP,
-        signal.SIGUSR1,
-        signal.SIGUSR2,
-    )
+_PASSED_ON = (
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTERM,
+    signal.SIGTSTP,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
 )
-_OURS = _PASSED_ON | {signal.SIGCHLD, signal.SIGTTOU}  # SIGTTOU: to take the terminal back
 _WANT_TERMINAL = frozenset((signal.SIGTTIN, signal.SIGTTOU))
 _STOPS = _WANT_TERMINAL | {signal.SIGTSTP}  # SIGSTOP is the business of whoever sends it
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # a job is not to inherit that
@@ -57,39 +55,47 @@ class Exit(NamedTuple):
 
 
 @contextmanager
-def signals_held() -> Iterator[frozenset[int]]:
-    """Signals wait for `Job.wait`; gives the mask of before, which is the job's.
+def signals_caught() -> Iterator[int]:
+    """A pipe to which the number of each signal is written that would else end or stop us.
 
-    Threads that begin meanwhile hold them too. What nobody took is dropped at the end: by then the
-    job that it was meant for is over.
+    What was ignored before, as under nohup, stays so: for the job too. Call it in the main thread.
     """
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a parent may have had it ignored
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _OURS)
+    reading, writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    wakeup = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    before = {signal.SIGCHLD: signal.signal(signal.SIGCHLD, _caught)}
+    for number in _PASSED_ON:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, _caught)
     try:
-        yield frozenset(before)
+        yield reading
     finally:
-        while signal.sigtimedwait(_OURS, 0):
-            pass
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(wakeup)
+        os.close(reading)
+        os.close(writing)
+
+
+def _caught(_number: int, _frame: object) -> None:
+    """Python writes its number to the pipe before it calls this."""
 
 
 def start(
-    command: Sequence[str], environment: Mapping[str, str], mask: frozenset[int], clock: Clock
+    command: Sequence[str], environment: Mapping[str, str], signals: int, clock: Clock
 ) -> Job:
-    """Start a job where signals are held; `NotStartedError` as a shell says it."""
+    """Start a job where signals are caught; `NotStartedError` as a shell says it."""
     try:
         pid = os.posix_spawnp(
             command[0],
             list(command),
             dict(environment),
             setpgroup=0,
-            setsigmask=mask,
             setsigdef=_IGNORED_BY_PYTHON,
         )
     except OSError as error:
         code = _NOT_FOUND if error.errno == errno.ENOENT else _NOT_EXECUTABLE
         raise NotStartedError(f"{command[0]}: {error.strerror}", code) from error
-    job = Job(pid, _terminal(), clock)
+    job = Job(pid, _terminal(), signals, clock)
     if not any(map(_is_pipe, (0, 1))):
         job.give_terminal()
     return job
@@ -113,8 +119,10 @@ def _is_pipe(descriptor: int) -> bool:
 class Job:
     """A job that was started; `wait` until it ends."""
 
-    def __init__(self, pid: int, terminal: int | None, clock: Clock) -> None:
+    def __init__(self, pid: int, terminal: int | None, signals: int, clock: Clock) -> None:
+        """`signals`: the pipe that tells them."""
         self.pid = pid  # and its process group
+        self._signals = signals
         self._terminal = terminal
         self._clock = clock
         self._given = False  # whether the terminal is the job's
@@ -124,7 +132,9 @@ class Job:
         """Pass signals on until the job ends, and take the terminal back."""
         try:
             while (ended := self._ended()) is None:
-                self._pass_on(signal.sigwaitinfo(_OURS).si_signo)
+                select.select([self._signals], [], [])
+                for number in os.read(self._signals, 4096):
+                    self._pass_on(number)
             return ended
         finally:
             self._take_terminal()
@@ -163,10 +173,10 @@ class Job:
         """
         if not (number in _WANT_TERMINAL and self._in_front()):
             self._take_terminal()
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTSTP})
+            handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
             # a script that runs us stops too; without a terminal nobody does
             os.kill(os.getpid() if self._terminal is None else 0, signal.SIGTSTP)
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})
+            signal.signal(signal.SIGTSTP, handler)
         self.give_terminal()
         self._send(signal.SIGCONT)
 
@@ -192,5 +202,7 @@ class Job:
             self._given = False
 
     def _put_in_front(self, group: int) -> None:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})  # to take it back
         with suppress(OSError):  # hung up, or the job is over
             os.tcsetpgrp(self._terminal or 0, group)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

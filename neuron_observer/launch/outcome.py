@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from neuron_observer.jobs.report import JobReport
+    from neuron_observer.launch.deaths import Death
     from neuron_observer.launch.foreground import Exit
     from neuron_observer.model import Event
 
@@ -42,6 +43,7 @@ class Outcome(NamedTuple):
     watched_by: str  # daemon or run
     heartbeats: int | None  # ranks whose hook was heard; None: nothing was watched
     jobs: tuple[JobReport, ...]
+    deaths: tuple[Death, ...]  # who was the first to end, each time that a job broke
     kernel: tuple[Event, ...]  # lines of the kernel log
 
 
@@ -60,6 +62,7 @@ def document(of: Outcome) -> dict[str, Any]:
         "watched_by": of.watched_by,
         "hooked_ranks": of.heartbeats,
         "jobs": [report_document(one) for one in of.jobs],
+        "first_to_end": [{**one._asdict(), "at": instant(one.at)} for one in of.deaths],
         "kernel_lines": [event(one) for one in of.kernel],
         "notes": list(notes(of)),
     }
@@ -86,8 +89,10 @@ def notes(of: Outcome) -> Iterator[str]:
         )
 
 
-def kernel_text(of: Outcome) -> Iterator[str]:
-    """Lines of the kernel log while it ran."""
+def course(of: Outcome) -> Iterator[str]:
+    """Who was the first to end, and what the kernel log said meanwhile."""
+    for death in of.deaths:
+        yield f"broke           {instant(death.at)} {death}"
     for one in of.kernel:
         yield f"kernel log      {instant(one.at)} {one.kind}: {one.message}"
 

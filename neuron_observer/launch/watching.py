@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from neuron_observer.daemon.pace import QUIET
 from neuron_observer.errors import ObserverError
 from neuron_observer.jobs.report import JobTally, concerns
+from neuron_observer.launch.kin import descends
 from neuron_observer.loop import PERIODS
 from neuron_observer.model import Severity, State
-from neuron_observer.parsers.process import stat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -97,22 +97,6 @@ def _named(finding: Finding) -> str:
     where = " ".join(part for part in parts if part)
     sure = f"{finding.severity.value}, {finding.confidence.value}"
     return f"{finding.id} [{sure}]" + (f" {where}" if where else "")
-
-
-def descends(pid: int, ancestor: int) -> bool:
-    """Whether a process is another or was started below it, by parents that are still there."""
-    for _ in range(64):
-        if pid == ancestor:
-            return True
-        try:
-            with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - our own /proc, not a host's
-                found = stat(file.read(4096))
-        except OSError:
-            return False
-        if found is None or found.parent <= 1:
-            return False
-        pid = found.parent
-    return False
 
 
 @contextmanager

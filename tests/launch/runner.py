@@ -6,9 +6,9 @@ import os
 import sys
 
 from neuron_observer.clock import SystemClock
-from neuron_observer.launch.foreground import signals_held, start
+from neuron_observer.launch.foreground import signals_caught, start
 
 if __name__ == "__main__":
-    with signals_held() as mask:
-        ended = start(sys.argv[1:], os.environ, mask, SystemClock()).wait()
+    with signals_caught() as signals:
+        ended = start(sys.argv[1:], os.environ, signals, SystemClock()).wait()
     sys.exit(ended.code)

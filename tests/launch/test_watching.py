@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from neuron_observer.clock import SystemClock
-from neuron_observer.launch.watching import Watch, by_loop, descends, kernel_lines
+from neuron_observer.launch.watching import Watch, by_loop, kernel_lines
 from neuron_observer.loop import Loop
 from neuron_observer.model import (
     NODE,
@@ -49,14 +49,6 @@ def finding(job: str, rank: int | None = 2, **change: object) -> Finding:
         "slower than its peers",
     )
     return made._replace(**change)  # type: ignore[arg-type]
-
-
-def test_a_process_descends_from_its_parents() -> None:
-    """From itself and from whoever started it, not from its children or a stranger."""
-    assert descends(OWN, OWN)
-    assert descends(OWN, os.getppid())
-    assert not descends(os.getppid(), OWN)
-    assert not descends(2**22 + 1, OWN)
 
 
 def test_only_the_jobs_own_is_told_and_each_thing_once() -> None:

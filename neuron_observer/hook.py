@@ -14,6 +14,10 @@ from __future__ import annotations
 
 import atexit
 import fcntl
+import functools
+import gc
+import importlib
+import inspect
 import logging
 import math
 import mmap
@@ -23,11 +27,12 @@ import struct
 import sys
 import threading
 import time
+import weakref
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 VERSION = 1
 FOLDER = "/run/neuron-observer-ranks"
@@ -187,6 +192,10 @@ def _job_hint() -> str:
     return " ".join(f"{name}={os.environ[name]}" for name in names if name in os.environ)
 
 
+def _nothing() -> None:
+    """Nobody else looks now and then."""
+
+
 class Recorder:
     """What this process has done, told to its file as it happens. One thread, its owner, writes.
 
@@ -198,6 +207,7 @@ class Recorder:
     def __init__(self, *, role: str = "", replica: str = "", folder: str = "") -> None:
         self.texts = (role, replica, "")
         self.folder = folder or os.environ.get("NEURON_OBSERVER_HOOK_DIR") or FOLDER
+        self.checked: Callable[[], None] = _nothing  # whoever wants to look now and then too
         self.flags = 0
         self.reset()
 
@@ -209,18 +219,21 @@ class Recorder:
         self.pid = os.getpid()
         self.generation = 0
         self.entered = self.steps = self.pauses = self.renewals = 0
-        self.inside = False
+        self.inside = self.asking = False
         self.phase, self.source = INIT, NONE
         self.identity = (-1, -1, -1, 0)
         self.paused_in: dict[int, int] = {}
         self.step_began = 0.0
         self.input_seen = False
+        self.expects = False  # gradients are reduced out of sight: a step without is not known
+        self.compiled = False
         self.stamped = b""
         self.flags &= LOADER_WRAPPED | COLLECTIVES_WRAPPED
         self._clear()
 
     def _clear(self) -> None:
         """A new step: nothing seen of it yet."""
+        self.inside = False  # also where a signal cut a collective short
         self.in_collectives = 0.0
         self.shortest = math.inf
         self.calls = 0
@@ -228,6 +241,7 @@ class Recorder:
         self.tokens = math.nan
         self.step_flags = 0
         self.unknown = False  # time in collectives that nobody sees from here
+        self.met = False  # gradients were reduced where it can be seen
 
     # -- the file
 
@@ -305,6 +319,7 @@ class Recorder:
 
     def close(self, *, ended: bool) -> None:
         """Stop writing. A file that stays behind says that its process did not end well."""
+        self.inside = self.asking = True  # wrappers that somebody still holds pass through
         file, self.file = self.file, None
         if file is None:
             return
@@ -332,8 +347,8 @@ class Recorder:
         """A collective begins: `mark` is its stamp. Returns its time."""
         if self.file is None:
             self.open()
-        self.entered = entered = self.entered + 1
         self.inside = True
+        self.entered = entered = self.entered + 1
         words = self.words
         words[2] = self.generation + 1
         words[13] = entered
@@ -360,19 +375,30 @@ class Recorder:
         if spent < self.shortest:  # noqa: PLR1730 - min() costs twice as much
             self.shortest = spent
 
+    def abandon(self) -> None:
+        """It failed: it stays entered and not completed, and the step is not known."""
+        self.inside = False
+        self.unknown = True
+        if self.file is not None:
+            self._odd()
+            self.numbers[_SINCE] = 0.0
+            self._even()
+
     def ask(self) -> float:
         """The next batch is asked for. Before the first act of training there is no file yet."""
+        self.asking = True
         now = time.monotonic()
         if self.file is not None:
             self.words[2] = self.generation + 1
             self.numbers[_ASKED] = now
             self.generation = generation = self.generation + 2
             self.words[2] = generation
-        return now
+        return now - self.in_collectives
 
     def given(self, began: float) -> None:
-        """The batch is there."""
-        self.waited += time.monotonic() - began
+        """The batch is there; what a loader waited for other ranks is not input."""
+        self.waited += time.monotonic() - self.in_collectives - began
+        self.asking = False
         self.input_seen = True
         if self.file is not None:
             self.words[2] = self.generation + 1
@@ -396,7 +422,8 @@ class Recorder:
         if self.file is None:
             self.open()
         now = time.monotonic()
-        known = self.calls > 0 and not self.unknown
+        known = not (self.unknown or self.compiled) and (self.met or not self.expects)
+        known = known and self.calls > 0
         self.source = source = BLOCKING if known else NONE
         steps = self.steps
         self.words[2] = self.generation + 1
@@ -408,7 +435,7 @@ class Recorder:
             self.in_collectives if known else math.nan,
             self.shortest if known else math.nan,
             self.waited if self.input_seen else math.nan,
-            self.tokens, self.calls, self.step_flags, source, 0,
+            self.tokens, self.calls, self.step_flags | self.compiled, source, 0,
         )  # fmt: skip
         self.steps = steps + 1
         _PROGRESS.pack_into(self.bytes, 80, steps + 1, now, time.time())
@@ -420,6 +447,7 @@ class Recorder:
         self._clear()
         if self.steps % _CHECK_EVERY == 0:
             self._check()
+            self.checked()
 
     def turn(self, phase: int) -> None:
         """The job turns to another phase; a step in which it did is not like the others."""
@@ -448,11 +476,431 @@ class Recorder:
         self.turn(TRAINING if self.steps else INIT)
 
 
+# -- what is wrapped in torch and its companions, when they are there
+
+# name → whether its first tensor has as many elements on every rank
+_COLLECTIVES = {
+    "all_reduce": True, "broadcast": True, "reduce": True, "all_gather_into_tensor": True,
+    "all_gather_single": True, "reduce_scatter_tensor": True, "reduce_scatter_single": True,
+    "_all_gather_base": True, "_reduce_scatter_base": True, "all_gather": False,
+    "all_gather_coalesced": False, "all_reduce_coalesced": False, "reduce_scatter": False,
+    "all_to_all": False, "all_to_all_single": False, "gather": False, "scatter": False,
+    "barrier": False, "monitored_barrier": False, "all_gather_object": False,
+    "gather_object": False, "scatter_object_list": False, "broadcast_object_list": False,
+    "_broadcast_coalesced": False,
+}  # fmt: skip
+# their sequence is not the same on every rank, so they have no signature
+_POINT_TO_POINT = (
+    "send", "recv", "isend", "irecv", "batch_isend_irecv", "send_object_list", "recv_object_list",
+)  # fmt: skip
+_BLOCKING_BACKENDS = ("gloo", "mpi")  # a call returns when the result is there, on the host
+_FUNCTIONAL = "torch.distributed._functional_collectives"
+# module, class or "", name, phase: a call is a pause in training
+_PAUSING = (
+    ("torch", "", "save", CHECKPOINT),
+    ("torch.distributed.checkpoint", "", "save", CHECKPOINT),
+    ("safetensors.torch", "", "save_file", CHECKPOINT),
+    ("transformers.trainer", "Trainer", "_save_checkpoint", CHECKPOINT),
+    ("transformers.trainer", "Trainer", "evaluate", EVALUATION),
+    ("transformers.trainer", "Trainer", "predict", EVALUATION),
+)
+# after these the process trains no more, until it does
+_ENDS = (
+    ("torch.distributed", "", "destroy_process_group"),
+    ("transformers.trainer_callback", "CallbackHandler", "on_train_end"),
+)
+_OTHERS = 8  # steps of another optimizer before it takes over as the one that marks steps
+
+
+class _Vectors:
+    """Wrappers in place of public functions: each calls the original once and changes nothing."""
+
+    def __init__(self, recorder: Recorder, *, local_graphs: bool) -> None:
+        self.recorder = recorder
+        self.local_graphs = local_graphs  # the user says: no collectives in compiled graphs
+        self.replaced: list[tuple[Any, str, Any, Any]] = []
+        self.seen: set[tuple[str, str, str]] = set()
+        self.handles: list[Callable[[], None]] = []
+        self.marks: list[dict[Any, tuple[bytes, bool]]] = []
+        self.anchor: Callable[[], Any] | None = None
+        self.others: dict[int, int] = {}
+        self.depth = 0  # of backward passes
+        self.reducing = 0.0
+        self.models: set[int] = set()
+        self.adopted = False
+
+    def attach(self, torch: Any) -> None:
+        """Everything that is there now; `adopt` looks again later for what is imported then."""
+        self.distributed = torch.distributed
+        self.engine = torch.autograd.Variable._execution_engine  # noqa: SLF001 - as FSDP uses it
+        self.transient = torch.utils.hooks.unserializable_hook
+        self.compiling = getattr(torch.compiler, "is_dynamo_compiling", bool)
+        optimizer = importlib.import_module("torch.optim.optimizer")
+        loader = importlib.import_module("torch.utils.data.dataloader")
+        handle = optimizer.register_optimizer_step_post_hook(self.stepped)
+        self.handles.append(handle.remove)
+        self._replace(loader._BaseDataLoaderIter, "__next__", self._loader)  # noqa: SLF001 - all have it
+        self._replace(torch.nn.Module, "eval", self._evaluating)
+        self._replace(torch.autograd, "backward", self._backward)
+        self._replace(torch, "compile", self._compile)
+        self.recorder.flags |= LOADER_WRAPPED
+        if self.distributed.is_available():
+            self._attach_distributed(torch)
+        self.adopt()
+        self.adopted = False  # once more when the first batch is asked for
+
+    def _attach_distributed(self, torch: Any) -> None:
+        core = self.distributed.distributed_c10d
+        for name in (*_COLLECTIVES, *_POINT_TO_POINT):
+            if hasattr(self.distributed, name):
+                self._replace(self.distributed, name, self._collective, name, also=core)
+            elif hasattr(core, name):
+                self._replace(core, name, self._collective, name)
+        if hasattr(core, "_coalescing_manager"):
+            self._replace(self.distributed, "_coalescing_manager", self._out_of_sight, also=core)
+        self.recorder.flags |= COLLECTIVES_WRAPPED
+        parallel = torch.nn.parallel.DistributedDataParallel
+        self._replace(parallel, "__init__", self._parallel)
+        if self.distributed.is_initialized():
+            for thing in gc.get_objects():
+                if issubclass(type(thing), parallel):
+                    self.follow(thing)
+
+    def adopt(self) -> None:
+        """What is imported only by some jobs, and late."""
+        self.adopted = True
+        for module, kind, name, turned in _PAUSING:
+            self._adopt(module, kind, name, self._pausing, turned)
+        for module, kind, name in _ENDS:
+            self._adopt(module, kind, name, self._ending)
+        functional = sys.modules.get(_FUNCTIONAL)
+        for name in _functions(functional):
+            self._adopt(_FUNCTIONAL, "", name, self._out_of_sight)
+        self._adopt_compiler()
+
+    def _adopt(
+        self, module: str, kind: str, name: str, wrap: Callable[..., Any], *args: Any
+    ) -> None:
+        owner = sys.modules.get(module)
+        owner = getattr(owner, kind, None) if kind else owner
+        if owner is not None and hasattr(owner, name) and (module, kind, name) not in self.seen:
+            self.seen.add((module, kind, name))
+            self._replace(owner, name, wrap, *args)
+
+    def _adopt_compiler(self) -> None:
+        module = sys.modules.get("torch._dynamo.callback")
+        handler = getattr(module, "callback_handler", None)
+        if handler is None or ("dynamo", "", "") in self.seen:
+            return
+        self.seen.add(("dynamo", "", ""))
+        handler.register_start_callback(self.compile_begins)
+        handler.register_end_callback(self.compile_ends)
+        self.handles.append(lambda: handler.remove_start_callback(self.compile_begins))
+        self.handles.append(lambda: handler.remove_end_callback(self.compile_ends))
+        counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", {})
+        if counters.get("frames"):  # something was compiled before we looked
+            self._compiled()
+
+    def _replace(
+        self, owner: Any, name: str, wrap: Callable[..., Any], *args: Any, also: Any = None
+    ) -> None:
+        original = getattr(owner, name)
+        wrapped = functools.wraps(original)(wrap(original, *args))
+        for place in (owner, also):
+            if place is not None and place.__dict__.get(name) is original:
+                setattr(place, name, wrapped)
+                self.replaced.append((place, name, original, wrapped))
+
+    def detach(self) -> None:
+        """Put back what is still ours; what others wrapped around ours passes through."""
+        for owner, name, original, wrapped in reversed(self.replaced):
+            if owner.__dict__.get(name) is wrapped:
+                setattr(owner, name, original)
+        for remove in self.handles:
+            with suppress(Exception):
+                remove()
+        self.replaced, self.handles = [], []
+
+    # -- who calls
+
+    def elsewhere(self) -> bool:
+        """Whether another thread than the one that writes is here. The first to come is the one."""
+        recorder = self.recorder
+        if recorder.owner == 0 and not recorder.inside:
+            recorder.open()
+        return recorder.owner != threading.get_ident()
+
+    # -- collectives
+
+    def _collective(self, original: Any, name: str) -> Any:  # noqa: C901 - inlined: it is dear
+        recorder, compiling, ident = self.recorder, self.compiling, threading.get_ident
+        enter, leave = recorder.enter, recorder.leave
+        marks: dict[Any, tuple[bytes, bool]] = {}
+        self.marks.append(marks)
+        even, place, first = _COLLECTIVES.get(name, False), *_parameters(original)
+        handle = name != "recv"  # which returns a rank
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if compiling() or recorder.inside:  # being traced, or a part of another one
+                return original(*args, **kwargs)
+            began = None
+            try:
+                if recorder.owner == ident() or not self.elsewhere():
+                    group = kwargs.get("group") if len(args) <= place else args[place]
+                    size = (args[0] if args else kwargs[first]).numel() if even else 0
+                    mark = marks.get(size if group is None else (size, id(group)))
+                    if mark is None:
+                        mark = self.mark(marks, name, size, group)
+                    if not mark[1]:
+                        recorder.unknown = True
+                    began = enter(mark[0])
+                else:
+                    recorder.uncertain()
+            except Exception as error:
+                _fail(error)
+            if began is None:
+                return original(*args, **kwargs)
+            try:
+                result = original(*args, **kwargs)
+            except BaseException:
+                recorder.abandon()
+                raise
+            try:
+                leave(began)
+                if result is not None and handle:
+                    recorder.uncertain()
+            except Exception as error:
+                _fail(error)
+            return result
+
+        return call
+
+    def mark(
+        self, marks: dict[Any, tuple[bytes, bool]], name: str, size: int, group: Any
+    ) -> tuple[bytes, bool]:
+        """The stamp of a collective, and whether a call of it lasts as long as the wait."""
+        members = self.distributed.get_world_size(group)
+        blocking = self.distributed.get_backend(group) in _BLOCKING_BACKENDS
+        found = stamp(name, f"{size} {members}" if name in _COLLECTIVES else ""), blocking
+        if len(marks) > 4096:  # shapes that never come back
+            marks.clear()
+        marks[size if group is None else (size, id(group))] = found
+        return found
+
+    def _out_of_sight(self, original: Any) -> Any:
+        """A collective that returns before it is done, or is issued later."""
+        recorder = self.recorder
+
+        def before(*_: Any) -> None:
+            if not recorder.inside:
+                recorder.uncertain()
+
+        return self._around(original, before)
+
+    # -- gradients that DistributedDataParallel reduces in C++
+
+    def _parallel(self, original: Any) -> Any:
+        return self._around(original, lambda model, *_: model, self.follow)
+
+    def follow(self, model: Any) -> None:
+        """From when all gradients are computed until backward() returns it waits for the others.
+
+        A hook on one parameter asks the engine for a call when the graph is done; what the
+        reducer asks for comes later in the same pass, so it runs after ours.
+        """
+        if id(model) in self.models or not hasattr(model, "require_backward_grad_sync"):
+            return
+        parameter = next((p for p in model.parameters() if p.requires_grad), None)
+        if parameter is None:
+            return
+        self.models.add(id(model))
+        self.recorder.expects = True
+        engine, known = self.engine, weakref.ref(model)
+        blocking = self.distributed.get_backend(model.process_group) in _BLOCKING_BACKENDS
+
+        def gradient(_: Any) -> None:
+            try:
+                here = blocking and self.recorder.owner in (0, threading.get_ident())
+                owner = known()
+                if here and owner is not None and not _uneven(owner):
+                    if owner.require_backward_grad_sync:
+                        engine.queue_callback(self.computed)
+                    else:
+                        self.recorder.met = True  # no_sync(): nothing is reduced
+            except Exception as error:
+                _fail(error)
+
+        handle = parameter.register_hook(self.transient(gradient))
+        self.handles.append(handle.remove)
+
+    def computed(self) -> None:
+        """All gradients of the outermost pass are there; an inner one would end too early."""
+        try:
+            if self.depth == 1 and not self.recorder.inside:
+                self.reducing = self.recorder.enter(_REDUCING)
+        except Exception as error:
+            _fail(error)
+
+    def _backward(self, original: Any) -> Any:
+        recorder = self.recorder
+
+        def before(*_: Any) -> bool:
+            if recorder.owner not in (0, threading.get_ident()):
+                return False
+            self.depth += 1
+            if recorder.phase == EVALUATION:
+                recorder.resume()
+            return True
+
+        def after(here: bool) -> None:  # noqa: FBT001 - what `before` said
+            if here:
+                self.depth -= 1
+                if self.depth == 0 and self.reducing:
+                    recorder.leave(self.reducing)
+                    self.reducing, recorder.met = 0.0, True
+
+        return self._around(original, before, after)
+
+    # -- steps, input, phases
+
+    def stepped(self, optimizer: Any, *_: Any) -> None:
+        """An optimizer stepped. The first to do so marks the steps; others belong to them."""
+        try:
+            recorder = self.recorder
+            if _by_hand or recorder.owner not in (0, threading.get_ident()):
+                return
+            anchor = self.anchor() if self.anchor is not None else None
+            if anchor is not optimizer:
+                count = self.others[id(optimizer)] = self.others.get(id(optimizer), 0) + 1
+                if anchor is not None and count <= _OTHERS:
+                    return
+                self.anchor = weakref.ref(optimizer)
+            if self.others:
+                self.others.clear()
+            recorder.finish()
+        except Exception as error:
+            _fail(error)
+
+    def _loader(self, original: Any) -> Any:
+        recorder = self.recorder
+
+        def before(*_: Any) -> float | None:
+            if recorder.asking or recorder.owner not in (0, threading.get_ident()):
+                return None
+            if not self.adopted:
+                self.adopt()
+            return recorder.ask()
+
+        return self._around(original, before, recorder.given)
+
+    def _evaluating(self, original: Any) -> Any:
+        def before(*_: Any) -> None:
+            if self.recorder.steps and self.recorder.owner == threading.get_ident():
+                self.recorder.pause(EVALUATION)
+
+        return self._around(original, before)
+
+    def _pausing(self, original: Any, phase: int) -> Any:
+        recorder = self.recorder
+
+        def before(*_: Any) -> int | None:
+            was = recorder.phase
+            here = recorder.owner in (0, threading.get_ident()) and was != phase
+            return was if here and recorder.pause(phase) else None
+
+        return self._around(original, before, recorder.turn)
+
+    def _ending(self, original: Any) -> Any:
+        return self._around(original, lambda *_: True, lambda _: self.recorder.turn(ENDED))
+
+    def _compile(self, original: Any) -> Any:
+        return self._around(original, lambda *_: True, lambda _: self._adopt_compiler())
+
+    def compile_begins(self, *_: Any) -> None:
+        """A graph is compiled: it takes long, and what is in it is not seen any more."""
+        try:
+            self._compiled()
+            if self.recorder.owner in (0, threading.get_ident()):
+                self.recorder.turn(COMPILE)
+        except Exception as error:
+            _fail(error)
+
+    def compile_ends(self, *_: Any) -> None:
+        """Back to what it did."""
+        try:
+            if self.recorder.phase == COMPILE:
+                self.recorder.resume()
+        except Exception as error:
+            _fail(error)
+
+    def _compiled(self) -> None:
+        if not self.local_graphs:
+            self.recorder.compiled = True
+            self.recorder.flags |= COMPILED
+
+    def _around(
+        self, original: Any, before: Callable[..., Any], after: Callable[[Any], Any] | None = None
+    ) -> Any:
+        """`after` gets what `before` returned, unless that is None; neither alters the call."""
+        compiling = self.compiling
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if compiling():
+                return original(*args, **kwargs)
+            token = None
+            try:
+                token = before(*args)
+            except Exception as error:
+                _fail(error)
+            if token is None or after is None:
+                return original(*args, **kwargs)
+            try:
+                return original(*args, **kwargs)
+            finally:
+                try:
+                    after(token)
+                except Exception as error:
+                    _fail(error)
+
+        return call
+
+
+_REDUCING = stamp("ddp_gradients", "ddp")
+
+
+def _uneven(model: Any) -> bool:
+    """In DDP's join() the ranks that ran out of input shadow the others' collectives."""
+    return bool(getattr(getattr(model, "_join_config", None), "enable", False))
+
+
+def _functions(module: Any) -> list[str]:
+    """The public collectives of functional torch.distributed."""
+    if module is None:
+        return []
+    kinds = ("all_", "reduce_scatter", "broadcast", "permute_tensor", "wait_tensor")
+    return [
+        name
+        for name, value in vars(module).items()
+        if name.startswith(kinds) and inspect.isfunction(value) and value.__module__ == _FUNCTIONAL
+    ]
+
+
+def _parameters(function: Any) -> tuple[int, str]:
+    """Where the group stands among the positional arguments, and the name of the first."""
+    try:
+        names = list(inspect.signature(function).parameters)
+    except ValueError:  # written in C++
+        names = []
+    return names.index("group") if "group" in names else 99, names[0] if names else ""
+
+
 # -- the one recorder of this process, and how it ends
 
 _PHASES = {"training": TRAINING, "checkpoint": CHECKPOINT, "evaluation": EVALUATION}
 _recorder: Recorder | None = None
+_vectors: _Vectors | None = None
 _failed = False
+_registered = False
 _by_hand = False  # step() marks the steps: an optimizer no longer does
 
 
@@ -469,7 +917,7 @@ def _fail(error: BaseException) -> None:
     if _from_signal_handler(error):
         raise error
     was, _failed = _failed, True
-    _unhook(ended=False)
+    _unhook(ended=True)  # a file that stands still would look like a rank that hangs
     if not was:
         with suppress(Exception):
             _log.warning("neuron-observer hook is off: %s: %s", type(error).__name__, error)
@@ -489,8 +937,12 @@ def _from_signal_handler(error: BaseException) -> bool:
 
 
 def _unhook(*, ended: bool) -> None:
-    global _recorder
+    global _recorder, _vectors
     recorder, _recorder = _recorder, None
+    vectors, _vectors = _vectors, None
+    if vectors is not None:
+        with suppress(Exception):
+            vectors.detach()
     if recorder is not None:
         with suppress(Exception):
             recorder.close(ended=ended)
@@ -511,7 +963,9 @@ def _in_child() -> None:
             _fail(error)
 
 
-def install(*, role: str = "", replica: str = "", folder: str = "") -> bool:
+def install(
+    *, role: str = "", replica: str = "", folder: str = "", local_graphs: bool = False
+) -> bool:
     """Begin to record this process; False if it cannot be, which is logged.
 
     Args:
@@ -519,18 +973,29 @@ def install(*, role: str = "", replica: str = "", folder: str = "") -> bool:
         replica: which copy of the model it belongs to, e.g. its data-parallel index.
         folder: where the heartbeat files are; by default `$NEURON_OBSERVER_HOOK_DIR`, else
             /run/neuron-observer-ranks.
+        local_graphs: graphs of torch.compile hold no collectives, so what is outside them is all.
     """
-    global _recorder
+    global _recorder, _vectors, _registered
     if _recorder is not None or _failed:
         return _recorder is not None
     try:
-        _recorder = Recorder(
+        if sys.byteorder != "little":
+            raise OSError("the heartbeat file is little-endian, this machine is not")
+        recorder = Recorder(
             role=role or os.environ.get("NEURON_OBSERVER_HOOK_ROLE", ""),
             replica=replica or os.environ.get("NEURON_OBSERVER_HOOK_REPLICA", ""),
             folder=folder,
         )
-        atexit.register(_at_exit)
-        os.register_at_fork(after_in_child=_in_child)
+        _recorder = recorder
+        if not _registered:
+            atexit.register(_at_exit)
+            os.register_at_fork(after_in_child=_in_child)
+            _registered = True
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            _vectors = _Vectors(recorder, local_graphs=local_graphs)
+            _vectors.attach(torch)
+            recorder.checked = _vectors.adopt
     except Exception as error:
         _fail(error)
     return _recorder is not None

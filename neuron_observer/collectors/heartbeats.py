@@ -51,6 +51,7 @@ class _File:
         self.process: Process | None = None
         self.head: Head | None = None
         self.next_step = 0
+        self.removed = False  # with its process, if that ended well
         self.over = False  # its process is gone
         self.refused = ""
 
@@ -89,9 +90,11 @@ class HeartbeatCollector:
         if now < self._due:
             return
         names = self._names()
-        for name in self._files.keys() - names.keys():
-            self._told.discard(name)
-            del self._files[name]
+        for name, file in list(self._files.items()):
+            file.removed = name not in names
+            if file.removed and (file.over or file.process is None):
+                self._told.discard(name)
+                del self._files[name]
         for name, mark in names.items():
             if name not in self._files:
                 self._files[name] = _File(mark, now)
@@ -128,9 +131,8 @@ class HeartbeatCollector:
             process = processes.get(file.mark)
             if process is not None and process.state != "Z":
                 file.process = process
-                beat = self._beat(name, file, process, now)
-                if beat is not None:
-                    beats.append(beat)
+                beat = None if file.removed else self._beat(name, file, process, now)
+                beats += [beat] if beat else []
             elif certain or process is not None:
                 over = self._lost(name, file, now)
                 gone += [over] if over else []
@@ -156,7 +158,7 @@ class HeartbeatCollector:
             file.refused = why
             torn = why.startswith("torn") and file.head is not None
             return Beat(process.pid, file.head, (), now, name) if torn and file.head else None
-        if file.head is None or head.steps < file.next_step:
+        if head.steps < file.next_step:  # another process cannot be: its start is the same
             file.next_step = 0
         steps = tuple(parse.steps(raw or b"", head, file.next_step))
         file.head, file.next_step, file.refused = head, head.steps, ""
@@ -178,7 +180,7 @@ class HeartbeatCollector:
             return None
         last = self._last(name, file)
         file.over = True
-        return Gone(file.process.pid, last, last.phase == "ended", now)
+        return Gone(file.process.pid, last, file.removed or last.phase == "ended", now)
 
     def _last(self, name: str, file: _File) -> Head:
         """What stands in the file at the end; what was known of it where that cannot be read."""

@@ -56,6 +56,7 @@ def accuse(
             kind=kind,
             reasons=why,
             hints=[*causes, *hints],
+            remedy=REMEDIES[of_job[0].kind] if of_job else None,
         )
 
 

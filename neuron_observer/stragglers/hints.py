@@ -167,7 +167,7 @@ def nobody(busy: Signal, seconds: Floats | None, elsewhere: int = 0) -> str:
         return f"{hidden} ranks do not report, and none of the others became slower than its peers"
     if elsewhere:
         return (
-            f"{elsewhere} ranks are on other nodes and not seen from here, and none of these"
-            " became slower than its peers"
+            f"{elsewhere} ranks are not seen from here (other nodes), and none of these became"
+            " slower than its peers"
         )
     return "all ranks became slower alike: the work, shared storage, the fabric or the program"

@@ -113,7 +113,7 @@ class JobWatch:
         sources = sorted({one.head.source for one in world.now if one.head} - {"none"})
         basis = f"step hook of {world.heard} of {len(world.rows)} ranks here"
         if world.elsewhere:
-            basis += f" ({world.elsewhere} more on other nodes are not seen from here)"
+            basis += f" ({world.elsewhere} more are not seen from here: other nodes)"
         basis += f"; times in collectives: {', '.join(sources) or 'not known'}"
         return telling.About(
             self.id, seen.clocks.wall, world.rows, world.world_size, world.elsewhere, basis
@@ -159,7 +159,7 @@ class JobWatch:
         elif heads and not any(head.collectives for head in heads):
             said.append("collectives are not wrapped: their time is not known")
         if world.elsewhere:
-            said.append(f"{world.elsewhere} ranks are on other nodes and not seen from here")
+            said.append(f"{world.elsewhere} ranks are not seen from here (other nodes)")
         return said
 
     def _job_pace(self, world: World, seen: Seen) -> JobPace:

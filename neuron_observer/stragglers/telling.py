@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from neuron_observer.stragglers.ranks import Row
     from neuron_observer.stragglers.slowdown import Slowdown
 
+_PROFILE = "a profile of any rank now and one of before: which part became longer"
 _STACKS = "the stacks of all ranks (py-spy dump --pid PID, on each node)"
 _RECORDER = "the flight recorder's dump of each rank (TORCH_FR_BUFFER_SIZE)"
 _ELSEWHERE = "the same on the job's other nodes: only this node's ranks are seen from here"
@@ -140,34 +141,43 @@ def of_slowdown(
     kind: str,
     reasons: Sequence[str],
     hints: Sequence[str],
+    remedy: tuple[Action, Action | None, tuple[str, ...]] | None = None,
 ) -> Finding:
-    """The job is slower than it was; `named`: another finding says because of whom."""
+    """The job is slower than it was; `named`: another finding says because of whom.
+
+    `remedy` is that of a cause which is known.
+    """
     ranks = about.world_size or len(about.rows)
     lost = (slower.now - slower.before) * ranks
     why = "" if named else f"; nobody can be named: {'; '.join(reasons) or 'no rank stands out'}"
     hinted = f"; {'; '.join(hints)}" if hints else ""
+    whose = "see the straggler" if named and not hints else "unknown"
     fields: dict[str, Scalar] = {
         "class": kind,
         "ratio": round(slower.ratio, 4),
         "what": f"a step takes {slower.before:.3g} → {slower.now:.3g} s ({slower.ratio:.2f}x)",
         "effect": f"about {lost:.3g} rank-seconds lost a step over {ranks} ranks",
-        "kind": "; ".join(hints) or "unknown",
+        "kind": "; ".join(hints) or whose,
         "basis": about.basis,
         "lost_rank_seconds": round(lost, 3),
     }
     trusted: EvidenceKind = "heartbeat" if "hook" in about.basis else "counter"
     now, before = round(slower.now, 4), round(slower.before, 4)
+    usual = Action.WATCH if named else Action.LOOK_AT_OTHER_WORKERS
+    check = (_ELSEWHERE,) if about.elsewhere else (_PROFILE,)
+    action, confirmed, confirm_by = remedy or (usual, None, check)
     return Finding(
         id="job-slow",
         entity=Entity("job", job=about.job),
         severity=Severity.WARNING,
         confidence=Confidence.PROBABLE,
-        action=Action.WATCH if named else Action.LOOK_AT_OTHER_WORKERS,
+        action=action,
+        if_confirmed=confirmed,
         message=(
             f"the job is {slower.ratio:.2f}x as slow as it was"
             f" ({slower.before:.3g} → {slower.now:.3g} s a step){hinted}{why}"
         ),
-        confirm_by=(_ELSEWHERE,),
+        confirm_by=confirm_by,
         evidence=(Evidence(trusted, "hearsay", "step period", now, before, fields=fields),),
         first_seen=slower.since,
         last_seen=about.wall,

@@ -1,0 +1,359 @@
+"""Whole jobs, from the bytes of their ranks to a finding: who, what kind, and when nobody."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+import pytest
+
+from neuron_observer.model import Confidence, Severity
+from neuron_observer.stragglers.alerts import alert
+from tests.live_jobs import LIVE, Bench, Training, Work, device
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from neuron_observer.model import Finding
+
+LEARNED = 80  # steps after which a job's usual times are known
+
+
+def slow(*ranks: int, ratio: float = 1.3, at: int = LEARNED) -> Callable[[int, int], Work]:
+    """These ranks compute longer from a step on."""
+
+    def work(rank: int, step: int) -> Work:
+        return Work(0.6 * ratio) if rank in ranks and step >= at else Work()
+
+    return work
+
+
+def only(found: list[Finding], name: str) -> Finding:
+    """The one finding of this id."""
+    (one,) = [finding for finding in found if finding.id == name]
+    return one
+
+
+def test_a_slow_rank_is_named() -> None:
+    """E40: one of 64 ranks computes a fifth longer; it and nobody else is named, and why."""
+    bench = Bench(Training(ranks=64, world=512, first=128, work=slow(137, ratio=1.2)))
+    found = bench.run(90)
+    one = only(found, "straggler")
+    assert (one.entity.kind, one.entity.rank, one.severity) == ("rank", 137, Severity.WARNING)
+    assert one.evidence[0].fields["class"] == "compute"
+    assert {item.trust for item in one.evidence} == {"hearsay"}
+    assert (one.confidence, one.blames_hardware) == (Confidence.PROBABLE, False)
+    assert one.evidence[0].value == pytest.approx(1.2, abs=0.02)
+    marked = [rank.rank for rank in bench.watched.ranks if rank.pace and rank.pace.straggler]
+    assert marked == [137]
+    pace = bench.watched.pace
+    assert pace is not None
+    assert (pace.slowest, pace.heard, pace.source) == (137, 64, "hook")
+    text = alert(one)
+    assert "rank 137" in text
+    assert "448 more are not seen from here" in text
+    assert "rank-seconds lost a step over 512 ranks" in text
+    assert "job-slow" in {finding.id for finding in found}
+
+
+def test_it_ends_when_the_rank_recovers() -> None:
+    """A finding is over when its rank is as fast as it was, and is told as resolved once."""
+    job = Training(work=lambda r, s: Work(0.9 if r == 3 and LEARNED <= s < 110 else 0.6))
+    bench = Bench(job)
+    bench.run(85)
+    assert only(bench.standing, "straggler").entity.rank == 3
+    bench.run(35)
+    assert bench.standing == []
+    assert bench.told.count("straggler resolved") == 1
+
+
+def test_a_job_is_no_part_of_the_node_s_health() -> None:
+    """Slow or standing still, a job drains no node: neither verdict nor devices change."""
+    bench = Bench(Training(devices=True, work=slow(5)), driver=LIVE)
+    before = bench.run(60)
+    health = bench.frame.health
+    assert before == []
+    bench.run(60)
+    assert {one.id for one in bench.standing} == {"straggler", "job-slow"}
+    after = bench.frame.health
+    assert (after.verdict, after.reason, after.devices) == tuple(health)[:2] + (health.devices,)
+
+
+def test_a_device_whose_memory_errors_rise_is_blamed() -> None:
+    """Four ranks of one device and its ECC count: the chip, confirmed by its own register."""
+    bench = Bench(Training(ranks=16, devices=True, work=slow(4, 5, 6, 7)), driver=LIVE)
+    bench.run(58)
+    for look in range(60):
+        bench.host.put(f"{device(1)}/stats/hardware/mem_ecc_corrected", b"%d\n" % (look * 5))
+        bench.run(1)
+    one = only(bench.standing, "straggler")
+    assert (one.entity.kind, one.entity.device) == ("job", 1)
+    assert one.evidence[0].fields["class"] == "chip"
+    assert one.evidence[0].fields["ranks"] == "4,5,6,7"
+    assert (one.confidence, one.blames_hardware) == (Confidence.CONFIRMED, True)
+    assert {item.trust for item in one.evidence} == {"hearsay", "hardware"}
+
+
+def test_a_rank_that_waits_for_a_processor_is_its_host_s() -> None:
+    """Its run queue explains what it takes longer: the host, not the device."""
+    bench = Bench(Training(work=slow(2)))
+    bench.run(58)
+    for look in range(60):
+        bench.waits(2, look * 0.25)
+        bench.run(1)
+    one = only(bench.standing, "straggler")
+    assert (one.entity.rank, one.evidence[0].fields["class"]) == (2, "host")
+    assert one.action.value == "fix_program"
+
+
+def test_a_rank_that_waits_for_data_is_input_slow() -> None:
+    """Busy times are as ever, one data loader is not."""
+    work = lambda r, s: Work(0.6, 0.3 if r == 1 and s >= LEARNED else 0.02)  # noqa: E731
+    found = Bench(Training(work=work)).run(110)
+    one = only(found, "straggler")
+    assert (one.entity.rank, one.evidence[0].fields["class"]) == (1, "input")
+
+
+def test_all_ranks_waiting_for_data_is_the_storage() -> None:
+    """Nobody in particular: the job is slow, and it is the data."""
+    found = Bench(Training(work=lambda _, s: Work(0.6, 0.3 if s >= LEARNED else 0.02))).run(110)
+    one = only(found, "job-slow")
+    assert "straggler" not in {finding.id for finding in found}
+    assert (one.entity.kind, one.entity.rank) == ("job", None)
+    assert one.evidence[0].fields["class"] == "input"
+    assert "shared storage" in one.message
+
+
+class Fabric(Training):
+    """A job whose transfers take longer from a step on."""
+
+    @property
+    def transfer(self) -> float:  # type: ignore[override]
+        """Seconds."""
+        return 0.1 if self.steps < LEARNED else 0.4
+
+    @transfer.setter
+    def transfer(self, _: float) -> None:
+        pass
+
+
+def test_slow_transfers_are_the_network_s_where_all_ranks_are_seen() -> None:
+    """The shortest collective of all rose and nobody computes longer."""
+    one = only(Bench(Fabric()).run(110), "job-slow")
+    assert one.evidence[0].fields["class"] == "network"
+    assert one.action.value == "look_at_other_workers"
+
+
+def test_slow_transfers_are_nobody_s_where_ranks_are_not_seen() -> None:
+    """One of another node may simply come late: said so, and nothing concluded."""
+    one = only(Bench(Fabric(world=16)).run(110), "job-slow")
+    assert one.evidence[0].fields["class"] == "unknown"
+    assert "8 ranks that nobody sees may be late" in one.message
+
+
+def test_a_slower_job_is_told_where_all_ranks_are() -> None:
+    """Another batch size, or the whole node: nobody is named."""
+    bench = Bench(Training(work=lambda _, s: Work(0.6 if s < LEARNED else 0.8)))
+    found = bench.run(120)
+    assert [one.id for one in found] == ["job-slow"]
+    assert "nobody can be named: all ranks became slower alike" in found[0].message
+    pace = bench.watched.pace
+    assert pace is not None
+    assert pace.ratio == pytest.approx(1.27, abs=0.03)
+    assert pace.slowest is None
+
+
+def test_a_heavy_stage_is_the_work() -> None:
+    """A whole pipeline stage becomes slower: how the work is split, never a warning."""
+    job = Training(ranks=24, role=lambda r: f"stage-{r // 8}", work=slow(*range(8, 16), ratio=1.2))
+    one = only(Bench(job).run(110), "imbalance")
+    assert (one.severity, one.blames_hardware) == (Severity.INFO, False)
+    assert one.entity.kind == "job"
+
+
+@pytest.mark.parametrize(
+    ("flags", "source", "why"),
+    [
+        (3 + 8, 0, "collectives return before they end (async_op=True)"),
+        (3 + 16, 0, "the step is compiled"),
+        (1, 0, "collectives are not wrapped"),
+    ],
+)
+def test_without_the_time_in_collectives_nobody_is_named(flags: int, source: int, why: str) -> None:
+    """Asynchronous handles, a compiled step, no wrapping: the job is slow, and that is all."""
+    bench = Bench(Training(flags=flags, source=source, work=slow(5)))
+    found = bench.run(110)
+    assert [one.id for one in found] == ["job-slow"]
+    assert why in found[0].message
+    assert all(rank.pace and rank.pace.busy is None for rank in bench.watched.ranks)
+    assert bench.watched.pace
+    assert why in bench.watched.pace.detail
+
+
+def test_ranks_without_the_hook_are_said_to_be_unseen() -> None:
+    """The slow one among those that tell is named; how many do not is said."""
+    job = Training(hooked=lambda r: r not in (1, 6), devices=True, work=slow(5))
+    bench = Bench(job, driver=LIVE)
+    one = only(bench.run(110), "straggler")
+    assert one.entity.rank == 5
+    assert bench.watched.pace
+    assert (bench.watched.pace.heard, bench.watched.pace.detail) == (
+        6,
+        "2 ranks have no step hook",
+    )
+    assert bench.rank(1).pace is None
+
+
+# -- standing still
+
+
+def hang(rank: int, at: int = 40, **how: object) -> Callable[[int, int], Work]:
+    """One rank stops at a step."""
+
+    def work(one: int, step: int) -> Work:
+        return Work(None, inside=False, **how) if one == rank and step >= at else Work()  # type: ignore[arg-type]
+
+    return work
+
+
+def stalled(bench: Bench, seconds: float = 125) -> Finding:
+    """The only finding of a job that has stood still long enough."""
+    found = bench.run(seconds)
+    (one,) = found
+    assert bench.watched.pace
+    assert bench.watched.pace.phase == "stalled"
+    return one
+
+
+def test_who_does_not_come_is_named() -> None:
+    """E51: no line, no error: rank 2 never entered the collective in which seven wait."""
+    bench = Bench(Training(work=hang(2)))
+    bench.run(85)
+    assert bench.standing == []  # 55 s of standing still
+    one = only(bench.run(12), "hang-host")
+    assert (one.entity.rank, one.severity) == (2, Severity.CRITICAL)
+    assert one.action.value == "fix_program"
+    behind = bench.rank(2).pace
+    waiting = bench.rank(3).pace
+    assert behind is not None
+    assert waiting is not None
+    assert behind.inside is None
+    assert waiting.inside == "all_reduce"
+    assert (waiting.inside_for or 0) > 55
+    assert waiting.entered - behind.entered == 1
+
+
+def test_a_rank_that_waits_for_its_data_for_ever() -> None:
+    """The data loader was asked and has not answered."""
+    one = stalled(Bench(Training(work=hang(4, input=inf))))
+    assert (one.id, one.entity.rank) == ("hang-input", 4)
+
+
+def test_all_inside_the_same_collective_is_nobody_s_fault_here() -> None:
+    """The transport, or a rank elsewhere: look at the other workers, blame no device."""
+    one = stalled(Bench(Training(world=16, work=lambda _, s: Work(None if s >= 40 else 0.6))))
+    assert (one.id, one.entity.kind, one.entity.rank) == ("hang-collective", "job", None)
+    assert one.action.value == "look_at_other_workers"
+    assert not one.blames_hardware
+    assert any("other nodes" in step for step in one.confirm_by)
+
+
+def test_ranks_in_different_collectives_is_the_program() -> None:
+    """The same number, another operation: no machine."""
+    job = Training(work=lambda _, s: Work(None if s >= 40 else 0.6), code=lambda r: 7 + (r == 3))
+    one = stalled(Bench(job))
+    assert (one.id, one.entity.rank, one.action.value) == ("hang-desync", 3, "fix_program")
+
+
+@pytest.mark.parametrize(("ended", "how"), [(False, "it died"), (True, "it ended by itself")])
+def test_a_rank_that_is_gone_is_named(ended: bool, how: str) -> None:
+    """Its process is no longer there and the others wait for it (E02, E03)."""
+    bench = Bench(Training(work=hang(6)))
+    bench.run(35)
+    bench.kill(6, ended=ended)
+    one = stalled(bench, 85)
+    assert (one.id, one.entity.rank) == ("hang-crashed-peer", 6)
+    assert how in one.message
+    assert one.action.value == "restart_job"
+
+
+def test_a_hang_is_over_when_the_job_moves_or_goes() -> None:
+    """What stood still goes on, or its processes end: the finding is resolved."""
+    bench = Bench(Training(work=hang(2)))
+    assert stalled(bench).id == "hang-host"
+    bench.stop()
+    bench.run(15)
+    assert bench.standing == []
+    assert bench.told.count("hang-host resolved") == 1
+
+
+# -- what must never alarm
+
+
+@pytest.mark.parametrize("phase", ["checkpoint", "evaluation", "compile"])
+def test_a_planned_pause_is_no_alarm(phase: str) -> None:
+    """Ten minutes of it after a hundred steps: neither slow nor hung, and steps go on after."""
+    bench = Bench(Training(phase=lambda now: phase if 1080 < now < 1680 else "training"), seconds=2)
+    bench.run(900)
+    assert bench.told == []
+    assert bench.job is not None
+    assert bench.job.steps > 300
+
+
+def test_compiling_before_the_first_step_is_no_alarm() -> None:
+    """E51: forty minutes until the first step."""
+    bench = Bench(Training(phase=lambda now: "training" if now > 3400 else "compile"), seconds=5)
+    bench.run(2500)
+    assert bench.told == []
+    assert bench.watched.pace
+    assert bench.watched.pace.phase in ("compile", "training", "init")
+
+
+def test_a_compiler_that_runs_is_no_hang() -> None:
+    """A recompilation that nobody announced: the compiler's process tells."""
+    bench = Bench(Training(work=lambda _, s: Work(None if s >= 40 else 0.6)))
+    bench.host.put(
+        "proc/7000/stat", b"7000 (neuronx-cc) R 1 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 5 0 1"
+    )
+    bench.host.put("proc/7000/comm", b"neuronx-cc\n")
+    bench.run(300)
+    assert bench.told == []
+    bench.host.drop("proc/7000")
+    assert only(bench.run(90), "hang-collective")
+
+
+@pytest.mark.parametrize("ranks", [8, 4])
+def test_a_restart_or_a_resize_begins_anew(ranks: int) -> None:
+    """All ranks again, with as many ranks or fewer: what was learned is forgotten."""
+    bench = Bench(Training())
+    bench.run(70)
+    bench.stop()
+    bench.run(25)
+    heavier = lambda _r, _s: Work(0.9)  # noqa: E731
+    bench.start(Training(ranks=ranks, restart=1, pid=5000, work=heavier))
+    bench.run(100)
+    assert bench.told == []
+    assert bench.watched.restarts == 1
+    assert bench.watched.pace
+    assert (bench.watched.pace.heard, bench.watched.pace.phase) == (ranks, "training")
+
+
+def test_the_wall_clock_moves_no_judgement() -> None:
+    """It jumps an hour in the midst of a healthy run, and of a slow one."""
+    bench = Bench(Training(work=slow(5, at=120)))
+    bench.run(60)
+    bench.clock.step_wall(3600.0)
+    bench.run(20)
+    assert bench.told == []
+    bench.run(10)
+    bench.clock.step_wall(-7200.0)
+    assert only(bench.run(35), "straggler").entity.rank == 5
+
+
+def test_healthy_ranks_are_never_named() -> None:
+    """Ten minutes of a job with 2 % of noise and chips that differ by 3 %."""
+    spread = [0.6 * (1 + 0.004 * (rank % 8)) for rank in range(16)]
+    job = Training(ranks=16, noise=0.02, work=lambda r, _: Work(spread[r]))
+    bench = Bench(job)
+    bench.run(600)
+    assert bench.told == []

@@ -15,11 +15,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+from datetime import datetime
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.live_jobs.cases import CASES, Answer, judge, order
+from benchmarks.live_jobs.cases import CASES, Answer, judge, order, said
 from benchmarks.measuring import ROOT, machine
 from neuron_observer.clock import SystemClock
 
@@ -32,6 +33,12 @@ TRAIN = ROOT / "benchmarks" / "live_jobs" / "train.py"
 START = 240.0  # seconds that a group may take to be ready
 LONGEST = 200.0  # seconds that a job may train
 TOLD = 3.0  # seconds that a hung job goes on after its finding was said
+ENVIRONMENT = {
+    "GLOO_SOCKET_IFNAME": "lo",
+    "OMP_NUM_THREADS": "1",
+    # else gloo connects to ranks of before a restart (torch 2.13)
+    "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
+}
 CLOCK = SystemClock()
 
 
@@ -45,12 +52,12 @@ class Run:
         self.folder = folder / f"{case.name.replace(' ', '-')}-{number}"
         (self.folder / "ready").mkdir(parents=True)
         self.said = self.folder / "said"
-        with self.said.open("wb") as said:
+        with self.said.open("wb") as lines:
             self.process = subprocess.Popen(
                 self._command(given),
                 stdout=subprocess.DEVNULL,
-                stderr=said,
-                env={**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"},
+                stderr=lines,
+                env={**os.environ, **ENVIRONMENT},
                 start_new_session=True,
             )
         self.told_at: float | None = None
@@ -104,13 +111,11 @@ class Run:
         return found._replace(delay=self._delay(report))
 
     def _delay(self, report: dict[str, Any]) -> float | None:
-        from datetime import datetime  # noqa: PLC0415 - one place
-
+        """Seconds from the fault until the right thing was said."""
         times = [
-            datetime.fromisoformat(one["from"].replace("Z", "+00:00")).timestamp()
-            for job in report["jobs"]
-            for one in job["findings"]
-            if one["id"] in self.case.ids and one["severity"] != "info"
+            datetime.fromisoformat(one.at.replace("Z", "+00:00")).timestamp()
+            for one in said(report)
+            if one.id in self.case.ids and one.at
         ]
         mark = self.folder / "mark"
         return min(times) - float(mark.read_text("ascii")) if times and mark.exists() else None

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
 
     Report = Mapping[str, Any]
 
-OF_JOBS = ("straggler", "job-slow", "imbalance", "rank-died")  # and hang-…
+OF_JOBS = ("straggler", "job-slow", "imbalance")  # and hang-…
+FIRST = "first to end"  # what `run` says itself of a rank that died
 
 
 class Case(NamedTuple):
@@ -42,10 +43,10 @@ CASES = (
         ends=False,
         code=None,
     ),
-    Case("slow", ("--fault", "slow"), ("straggler",), ("compute", "compute-slow")),
+    Case("slow", ("--fault", "slow"), ("straggler",), ("compute",)),
     Case("starved", ("--fault", "input"), ("straggler",), ("input",)),
-    Case("dying", ("--fault", "die"), ("rank-died", "hang-crashed-peer"), code=1),
-    Case("restarting", ("--fault", "die"), ("rank-died", "hang-crashed-peer"), restarts=1),
+    Case("dying", ("--fault", "die"), (FIRST,), ("signal 9",), code=1),
+    Case("restarting", ("--fault", "die"), (FIRST,), ("signal 9",), restarts=1),
     Case("async handles", ("--fault", "slow", "--way", "async"), once=True),
     Case("compiled step", ("--fault", "slow", "--way", "compiled"), once=True),
     Case("healthy", (), silent=True, once=True),
@@ -54,20 +55,37 @@ CASES = (
 )
 
 
-def findings(report: Report) -> list[Mapping[str, Any]]:
+class Said(NamedTuple):
+    """One thing that was said."""
+
+    id: str
+    rank: int | None
+    kind: str
+    at: str | None  # when first
+
+    def __str__(self) -> str:
+        """In a few words."""
+        who = "nobody" if self.rank is None else f"rank {self.rank}"
+        return f"{self.id}{f' ({self.kind})' if self.kind else ''}: {who}"
+
+
+def said(report: Report) -> list[Said]:
     """What was said of the job's progress, notices left out."""
-    found = [one for job in report["jobs"] for one in job["findings"]]
-    return [
-        one
-        for one in found
+    found = [
+        Said(one["id"], one["entity"]["rank"], _kind(one), one["from"])
+        for job in report["jobs"]
+        for one in job["findings"]
         if one["severity"] != "info" and (one["id"] in OF_JOBS or one["id"].startswith("hang-"))
+    ]
+    return found + [
+        Said(FIRST, one["rank"], f"signal {one['signal']}", one["at"])
+        for one in report["first_to_end"]
     ]
 
 
-def kind(finding: Mapping[str, Any]) -> str:
-    """The class that a finding tells."""
+def _kind(finding: Mapping[str, Any]) -> str:
     for evidence in finding["evidence"]:
-        told = (evidence.get("fields") or {}).get("kind")
+        told = (evidence.get("fields") or {}).get("class")
         if told:
             return str(told)
     return ""
@@ -75,29 +93,22 @@ def kind(finding: Mapping[str, Any]) -> str:
 
 def judge(case: Case, rank: int, report: Report) -> Answer:
     """Whether the right thing was said, of the right rank and of nobody else."""
-    found = findings(report)
-    said = "; ".join(_said(one) for one in found) or "nothing"
+    found = said(report)
+    text = "; ".join(map(str, found)) or "nothing"
     code = report["exit_code"]
     if code != case.code if case.code is not None else code == 0:
-        return Answer(right=False, said=f"exit code {code}; {said}")
-    named = [one for one in found if one["entity"]["rank"] is not None]
+        return Answer(right=False, said=f"exit code {code}; {text}")
+    named = [one for one in found if one.rank is not None]
     if case.silent:
-        return Answer(not found, said)
+        return Answer(not found, text)
     if not case.ids:
-        return Answer(not named, said)
-    right = [one for one in named if one["entity"]["rank"] == rank and _fits(one, case)]
-    return Answer(bool(right) and len(right) == len(named), said)
+        return Answer(not named, text)
+    right = [one for one in named if one.rank == rank and _fits(one, case)]
+    return Answer(bool(right) and len(right) == len(named), text)
 
 
-def _fits(finding: Mapping[str, Any], case: Case) -> bool:
-    return finding["id"] in case.ids and (not case.kinds or kind(finding) in case.kinds)
-
-
-def _said(finding: Mapping[str, Any]) -> str:
-    rank = finding["entity"]["rank"]
-    who = "nobody" if rank is None else f"rank {rank}"
-    told = kind(finding)
-    return f"{finding['id']}{f' ({told})' if told else ''}: {who}"
+def _fits(one: Said, case: Case) -> bool:
+    return one.id in case.ids and (not case.kinds or one.kind in case.kinds)
 
 
 def order(runs: int, *, short: bool) -> Sequence[tuple[Case, int]]:

@@ -25,7 +25,7 @@ from benchmarks.measuring import ROOT, machine
 from neuron_observer.clock import SystemClock
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from benchmarks.live_jobs.cases import Case
 
@@ -121,27 +121,39 @@ class Run:
         return min(times) - float(mark.read_text("ascii")) if times and mark.exists() else None
 
 
-def run_group(
+def run_all(
     wanted: Sequence[tuple[Case, int]], folder: Path, given: argparse.Namespace
 ) -> list[Run]:
-    """Start some jobs, let them begin together, and wait until all are over."""
-    runs = [Run(case, number, folder, given) for case, number in wanted]
+    """Run them a group at a time; what hangs is left to hang while the next groups start."""
+    runs: list[Run] = []
     try:
-        begin = CLOCK.monotonic()
-        while not all(run.ready() or run.process.poll() is not None for run in runs):
-            if CLOCK.monotonic() - begin > START:
-                break
-            CLOCK.wait(0.2)
-        for run in runs:
-            run.open()
-        begin = CLOCK.monotonic()
-        while [run for run in runs if not run.over()]:
-            if CLOCK.monotonic() - begin > LONGEST:
-                break
-            CLOCK.wait(0.2)
+        for group in groups(wanted, given.side_by_side):
+            fresh = [Run(case, number, folder, given) for case, number in group]
+            runs += fresh
+            wait(runs, lambda: all(r.ready() or r.over() for r in fresh), START)  # noqa: B023
+            for run in fresh:
+                run.open()
+            wait(runs, lambda: all(r.over() or not r.case.ends for r in fresh), LONGEST)  # noqa: B023
+        wait(runs, lambda: all(run.over() for run in runs), LONGEST)
     finally:
         _end(runs)
     return runs
+
+
+def groups(wanted: Sequence[tuple[Case, int]], most: int) -> Iterator[Sequence[tuple[Case, int]]]:
+    """At most so many at a time; those that hang apart from those that end."""
+    for ends in (False, True):
+        those = [pair for pair in wanted if pair[0].ends is ends]
+        yield from (those[first : first + most] for first in range(0, len(those), most))
+
+
+def wait(runs: Sequence[Run], done: Callable[[], bool], seconds: float) -> None:
+    """Until it is so, at most so long; meanwhile hung jobs that were found are ended."""
+    begin = CLOCK.monotonic()
+    while not done() and CLOCK.monotonic() - begin < seconds:
+        CLOCK.wait(0.2)
+        for run in runs:
+            run.over()
 
 
 def _end(runs: Sequence[Run]) -> None:
@@ -196,9 +208,8 @@ def main() -> int:
     answers: dict[str, list[Answer]] = {}
     with tempfile.TemporaryDirectory() as scratch:
         folder = given.keep or Path(scratch)
-        for first in range(0, len(wanted), given.side_by_side):
-            for run in run_group(wanted[first : first + given.side_by_side], folder, given):
-                answers.setdefault(run.case.name, []).append(run.answer())
+        for run in run_all(wanted, folder, given):
+            answers.setdefault(run.case.name, []).append(run.answer())
         right = show(answers)
     print(f"{len(wanted)} jobs of {given.ranks} ranks in {CLOCK.monotonic() - begin:.0f} s")
     return int(not right)

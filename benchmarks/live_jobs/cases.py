@@ -85,7 +85,7 @@ def said(report: Report) -> list[Said]:
 
 def _kind(finding: Mapping[str, Any]) -> str:
     for evidence in finding["evidence"]:
-        told = (evidence.get("fields") or {}).get("class")
+        told = evidence.get("class")
         if told:
             return str(told)
     return ""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from neuron_observer.daemon.pace import QUIET
 from neuron_observer.errors import ObserverError
 from neuron_observer.jobs.report import JobTally, concerns
-from neuron_observer.launch.kin import descends
+from neuron_observer.launch.kin import descends, status_of
 from neuron_observer.loop import PERIODS
 from neuron_observer.model import Severity, State
 
@@ -59,8 +59,9 @@ class Watch:
         self._tell(frame)
 
     def reports(self) -> list[JobReport]:
-        """A report on each of its jobs."""
-        return [one for id_ in self.jobs if (one := self._tally.report(id_))]
+        """A report on each of its jobs; what the last frame still showed may have ended since."""
+        found = [one for id_ in self.jobs if (one := self._tally.report(id_))]
+        return [one._replace(ended=one.ended or not _is_alive(one.job)) for one in found]
 
     @property
     def hooked(self) -> int:
@@ -82,6 +83,11 @@ class Watch:
         for key in self._told.keys() - now.keys():
             self._say(f"{_named(self._told[key])}: over")
         self._told = now
+
+
+def _is_alive(job: Job) -> bool:
+    processes = (rank.process for rank in job.ranks)
+    return any(status_of(one.own_pid or one.pid) is not None for one in processes)
 
 
 def _counts(finding: Finding) -> bool:

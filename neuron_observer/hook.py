@@ -18,6 +18,7 @@ import functools
 import gc
 import importlib
 import inspect
+import json
 import logging
 import math
 import mmap
@@ -77,7 +78,13 @@ class _File:
         self.numbers: memoryview[float] = self.bytes.cast("d")
 
     @property
+    def dump(self) -> str:
+        """Name of the FlightRecorder dump beside it."""
+        return self.name[: -len(".hb")] + ".fr.json"
+
+    @property
     def path(self) -> str:
+        """Where the file is."""
         return os.path.join(self.folder, self.name)
 
     def _create(self) -> int:
@@ -112,8 +119,9 @@ class _File:
             view.release()
         self.map.close()
         if remove and not self.gone():
-            with suppress(OSError):
-                os.unlink(self.path)
+            for path in (self.path, os.path.join(self.folder, self.dump)):
+                with suppress(OSError):
+                    os.unlink(path)
         os.close(self.fd)
 
 
@@ -208,6 +216,7 @@ class Recorder:
         self.texts = (role, replica, "")
         self.folder = folder or os.environ.get("NEURON_OBSERVER_HOOK_DIR") or FOLDER
         self.checked: Callable[[], None] = _nothing  # whoever wants to look now and then too
+        self.helper: _FlightRecorder | None = None
         self.flags = 0
         self.reset()
 
@@ -222,7 +231,7 @@ class Recorder:
         self.inside = self.asking = False
         self.phase, self.source = INIT, NONE
         self.identity = (-1, -1, -1, 0)
-        self.paused_in: dict[int, int] = {}
+        self.paused_in: dict[int, tuple[int, int]] = {}
         self.step_began = 0.0
         self.input_seen = False
         self.expects = False  # gradients are reduced out of sight: a step without is not known
@@ -250,11 +259,20 @@ class Recorder:
         if self.file is None:
             self.owner = threading.get_ident()
             self.step_began = time.monotonic()
-            self._attach(_File(self.folder))
+            self._take(_File(self.folder))
 
     def _detach(self) -> None:
         self.words = self.bytes = memoryview(b"")
         self.numbers: memoryview[float] = memoryview(b"").cast("d")
+
+    def _take(self, file: _File) -> None:
+        try:
+            self._attach(file)
+        except BaseException:
+            self.file = None
+            self._detach()
+            file.close(remove=True)
+            raise
 
     def _attach(self, file: _File) -> None:
         self.file, self.bytes = file, file.bytes
@@ -314,26 +332,31 @@ class Recorder:
         new = _File(self.folder)
         new.bytes[_HEADER:] = old.bytes[_HEADER:]
         self.stamped = b""
-        self._attach(new)
+        self._take(new)
         old.close(remove=False)
 
     def close(self, *, ended: bool) -> None:
         """Stop writing. A file that stays behind says that its process did not end well."""
         self.inside = self.asking = True  # wrappers that somebody still holds pass through
+        if self.helper is not None:
+            self.helper.stopped.set()
         file, self.file = self.file, None
         if file is None:
             return
-        if ended:
-            self.phase = ENDED
-            self._odd()
-            self._write_state(time.monotonic())
-            self._even()
-        self._detach()
-        file.close(remove=ended)
+        try:
+            if ended:
+                self.phase = ENDED
+                self._odd()
+                self._write_state(time.monotonic())
+                self._even()
+        finally:
+            self._detach()
+            file.close(remove=ended)
 
     def forget(self) -> None:
         """In a forked child: the file is the parent's; not a byte of it may change."""
         file = self.file
+        self.helper = None
         self.reset()
         if file is not None:
             for view in (file.numbers, file.words, file.bytes):
@@ -465,8 +488,11 @@ class Recorder:
 
     def pause(self, phase: int) -> bool:
         """Turn to `phase`, unless this is a thing that every step does. Whether it was turned."""
-        last, self.paused_in[phase] = self.paused_in.get(phase, -2), self.steps
-        if self.steps - last <= 1 and last != self.steps:
+        last, row = self.paused_in.get(phase, (-2, 0))
+        if last != self.steps:
+            row = row + 1 if last == self.steps - 1 else 0
+            self.paused_in[phase] = (self.steps, row)
+        if row > 1:  # the third step in a row
             return False
         self.turn(phase)
         return True
@@ -525,7 +551,8 @@ class _Vectors:
         self.anchor: Callable[[], Any] | None = None
         self.others: dict[int, int] = {}
         self.depth = 0  # of backward passes
-        self.reducing = 0.0
+        self.reducing = 0.0  # since when
+        self.announced = True  # the model says that this pass reduces
         self.models: set[int] = set()
         self.adopted = False
 
@@ -723,10 +750,8 @@ class _Vectors:
                 here = blocking and self.recorder.owner in (0, threading.get_ident())
                 owner = known()
                 if here and owner is not None and not _uneven(owner):
-                    if owner.require_backward_grad_sync:
-                        engine.queue_callback(self.computed)
-                    else:
-                        self.recorder.met = True  # no_sync(): nothing is reduced
+                    self.announced = owner.require_backward_grad_sync
+                    engine.queue_callback(self.computed)
             except Exception as error:
                 _fail(error)
 
@@ -736,8 +761,9 @@ class _Vectors:
     def computed(self) -> None:
         """All gradients of the outermost pass are there; an inner one would end too early."""
         try:
-            if self.depth == 1 and not self.recorder.inside:
-                self.reducing = self.recorder.enter(_REDUCING)
+            if self.depth == 1 and not self.reducing and not self.recorder.inside:
+                enter = self.recorder.enter if self.announced else _clock
+                self.reducing = enter(_REDUCING)
         except Exception as error:
             _fail(error)
 
@@ -756,7 +782,10 @@ class _Vectors:
             if here:
                 self.depth -= 1
                 if self.depth == 0 and self.reducing:
-                    recorder.leave(self.reducing)
+                    if self.announced:
+                        recorder.leave(self.reducing)
+                    else:  # no_sync(): nothing is reduced, if the forward pass was in it too
+                        recorder.in_collectives += time.monotonic() - self.reducing
                     self.reducing, recorder.met = 0.0, True
 
         return self._around(original, before, after)
@@ -868,6 +897,10 @@ class _Vectors:
 _REDUCING = stamp("ddp_gradients", "ddp")
 
 
+def _clock(_: bytes) -> float:
+    return time.monotonic()
+
+
 def _uneven(model: Any) -> bool:
     """In DDP's join() the ranks that ran out of input shadow the others' collectives."""
     return bool(getattr(getattr(model, "_join_config", None), "enable", False))
@@ -894,6 +927,84 @@ def _parameters(function: Any) -> tuple[int, str]:
     return names.index("group") if "group" in names else 99, names[0] if names else ""
 
 
+# -- PyTorch's own record of collectives, on request
+
+
+class _FlightRecorder(threading.Thread):
+    """Writes PyTorch's FlightRecorder beside the file when nothing moved for a while.
+
+    Only with NEURON_OBSERVER_HOOK_FLIGHT_RECORDER=1 (or the seconds to wait): it is a thread in
+    the job and calls into torch. Each stall is written once.
+    """
+
+    PATIENCE = 30.0  # s
+    LIMIT = 1 << 20  # bytes
+
+    def __init__(self, recorder: Recorder, patience: float) -> None:
+        super().__init__(name="neuron-observer-hook", daemon=True)
+        self.recorder, self.patience = recorder, patience
+        self.stopped = threading.Event()
+
+    @classmethod
+    def start_if_asked(cls, recorder: Recorder) -> None:
+        """Read the switch; the buffer is asked for before torch makes its process groups."""
+        try:
+            asked = float(os.environ.get("NEURON_OBSERVER_HOOK_FLIGHT_RECORDER") or 0)
+        except ValueError:
+            asked = 1.0
+        if asked > 0:
+            os.environ.setdefault("TORCH_FR_BUFFER_SIZE", "2000")
+            recorder.helper = cls(recorder, cls.PATIENCE if asked == 1 else asked)
+            recorder.helper.start()
+
+    def run(self) -> None:
+        """Look four times in the time to wait. Whatever goes wrong ends this thread, no more."""
+        last, since, told = (-1, -1), time.monotonic(), False
+        with suppress(Exception):
+            while not self.stopped.wait(self.patience / 4):
+                moved = (self.recorder.entered, self.recorder.steps)
+                if moved != last:
+                    last, since, told = moved, time.monotonic(), False
+                elif not told and self._stuck(since):
+                    told = True
+                    self._write(_trace(self.LIMIT))
+
+    def _stuck(self, since: float) -> bool:
+        training = self.recorder.phase == TRAINING or self.recorder.inside
+        return training and time.monotonic() - since >= self.patience
+
+    def _write(self, data: bytes) -> None:
+        file = self.recorder.file
+        if file is None or not data:
+            return
+        folder = os.open(file.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            made, name = file.name[:-3] + ".part", file.dump
+            with suppress(FileNotFoundError):
+                os.unlink(made, dir_fd=folder)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            fd = os.open(made, flags, 0o644, dir_fd=folder)
+            with open(fd, "wb") as target:
+                os.fchmod(fd, 0o644)
+                target.write(data)
+            os.rename(made, name, src_dir_fd=folder, dst_dir_fd=folder)
+        finally:
+            os.close(folder)
+
+
+def _trace(limit: int) -> bytes:
+    """The dump as torch writes it (JSON), without its oldest entries if it is too long."""
+    core = importlib.import_module("torch._C._distributed_c10d")
+    data = core._dump_fr_trace_json()  # noqa: SLF001 - with no argument: torch 2.13 aborts with one
+    data = data.encode() if isinstance(data, str) else data
+    kept = 256
+    while len(data) > limit and kept:
+        document = json.loads(data)
+        document["entries"] = document["entries"][-kept:]
+        data, kept = json.dumps(document).encode(), kept // 2
+    return data if len(data) <= limit else b""
+
+
 # -- the one recorder of this process, and how it ends
 
 _PHASES = {"training": TRAINING, "checkpoint": CHECKPOINT, "evaluation": EVALUATION}
@@ -907,7 +1018,7 @@ _by_hand = False  # step() marks the steps: an optimizer no longer does
 def _active() -> Recorder | None:
     """The recorder; made when first asked for. None once something went wrong."""
     if _recorder is None and not _failed:
-        install()
+        _begin("", "", "", local_graphs=False)
     return _recorder
 
 
@@ -968,6 +1079,8 @@ def install(
 ) -> bool:
     """Begin to record this process; False if it cannot be, which is logged.
 
+    Imports torch if it is installed: what it wraps has to be there.
+
     Args:
         role: what sets this rank's work apart from others', e.g. its pipeline stage.
         replica: which copy of the model it belongs to, e.g. its data-parallel index.
@@ -975,30 +1088,34 @@ def install(
             /run/neuron-observer-ranks.
         local_graphs: graphs of torch.compile hold no collectives, so what is outside them is all.
     """
+    if _recorder is None and not _failed:
+        with suppress(ImportError):
+            importlib.import_module("torch")
+        _begin(role, replica, folder, local_graphs=local_graphs)
+    return _recorder is not None
+
+
+def _begin(role: str, replica: str, folder: str, *, local_graphs: bool) -> None:
     global _recorder, _vectors, _registered
-    if _recorder is not None or _failed:
-        return _recorder is not None
     try:
+        role = role or os.environ.get("NEURON_OBSERVER_HOOK_ROLE", "")
+        replica = replica or os.environ.get("NEURON_OBSERVER_HOOK_REPLICA", "")
+        local_graphs = local_graphs or os.environ.get("NEURON_OBSERVER_HOOK_GRAPHS") == "local"
         if sys.byteorder != "little":
             raise OSError("the heartbeat file is little-endian, this machine is not")
-        recorder = Recorder(
-            role=role or os.environ.get("NEURON_OBSERVER_HOOK_ROLE", ""),
-            replica=replica or os.environ.get("NEURON_OBSERVER_HOOK_REPLICA", ""),
-            folder=folder,
-        )
-        _recorder = recorder
+        _recorder = recorder = Recorder(role=role, replica=replica, folder=folder)
         if not _registered:
             atexit.register(_at_exit)
             os.register_at_fork(after_in_child=_in_child)
             _registered = True
         torch = sys.modules.get("torch")
         if torch is not None:
-            _vectors = _Vectors(recorder, local_graphs=local_graphs)
-            _vectors.attach(torch)
-            recorder.checked = _vectors.adopt
+            _vectors = vectors = _Vectors(recorder, local_graphs=local_graphs)
+            vectors.attach(torch)
+            recorder.checked = vectors.adopt
+        _FlightRecorder.start_if_asked(recorder)
     except Exception as error:
         _fail(error)
-    return _recorder is not None
 
 
 def autoload() -> None:
@@ -1092,3 +1209,85 @@ def data(batches: Iterable[Any]) -> Iterator[Any]:
             if recorder is not None and recorder is _recorder:
                 recorder.given(began)
         yield batch
+
+
+def callback() -> Any:
+    """A TrainerCallback for Transformers' Trainer and TRL's: steps, evaluations, checkpoints.
+
+    Raises:
+        ImportError: Transformers is not installed.
+    """
+    from transformers import TrainerCallback  # type: ignore[import-not-found,unused-ignore]
+
+    methods = {name: _event(act) for name, act in _EVENTS.items()}
+    return type("HeartbeatCallback", (TrainerCallback,), methods)()
+
+
+def _event(act: Callable[[Recorder, Any], None]) -> Callable[..., None]:
+    def event(*given: Any, **_: Any) -> None:  # self, arguments, state, control
+        try:
+            recorder = _active()
+            if recorder is not None:
+                act(recorder, given[3])
+        except Exception as error:
+            _fail(error)
+
+    return event
+
+
+def _train_begins(recorder: Recorder, _: Any) -> None:
+    global _by_hand
+    _by_hand = True
+    recorder.open()
+
+
+def _step_ends(recorder: Recorder, control: Any) -> None:
+    recorder.finish()
+    _pause_due(recorder, control)
+
+
+def _pause_due(recorder: Recorder, control: Any) -> None:
+    if control.should_evaluate:
+        recorder.turn(EVALUATION)
+    elif control.should_save:
+        recorder.turn(CHECKPOINT)
+
+
+def _evaluated(recorder: Recorder, control: Any) -> None:
+    recorder.turn(CHECKPOINT) if control.should_save else recorder.resume()
+
+
+_EVENTS: dict[str, Callable[[Recorder, Any], None]] = {
+    "on_train_begin": _train_begins,
+    "on_step_end": _step_ends,
+    "on_epoch_end": _pause_due,
+    "on_prediction_step": lambda recorder, _: recorder.turn(EVALUATION),
+    "on_evaluate": _evaluated,
+    "on_predict": lambda recorder, _: recorder.resume(),
+    "on_save": lambda recorder, _: recorder.resume(),
+    "on_train_end": lambda recorder, _: recorder.turn(ENDED),
+}
+
+
+# -- for the command line
+
+
+def check(folder: str = "") -> str:
+    """Make a heartbeat file in the folder and remove it again; its path.
+
+    Raises:
+        OSError: a job could not either.
+    """
+    file = _File(folder or os.environ.get("NEURON_OBSERVER_HOOK_DIR") or FOLDER)
+    file.close(remove=True)
+    return file.path
+
+
+def write_copy(folder: str) -> str:
+    """Copy this file into `folder` as neuron_observer_hook.py; its path."""
+    with open(__file__, encoding="utf-8") as source:
+        text = source.read()
+    path = os.path.join(folder, "neuron_observer_hook.py")
+    with open(path, "w", encoding="utf-8") as target:
+        target.write(text)
+    return path

@@ -76,7 +76,7 @@ def test_a_job_is_no_part_of_the_node_s_health() -> None:
     bench.run(60)
     assert {one.id for one in bench.standing} == {"straggler", "job-slow"}
     after = bench.frame.health
-    assert (after.verdict, after.reason, after.devices) == tuple(health)[:2] + (health.devices,)
+    assert (after.verdict, after.reason, after.devices) == (*health[:2], health.devices)
 
 
 def test_a_device_whose_memory_errors_rise_is_blamed() -> None:
@@ -128,7 +128,7 @@ class Fabric(Training):
     """A job whose transfers take longer from a step on."""
 
     @property
-    def transfer(self) -> float:  # type: ignore[override]
+    def transfer(self) -> float:
         """Seconds."""
         return 0.1 if self.steps < LEARNED else 0.4
 
@@ -176,7 +176,7 @@ def test_a_heavy_stage_is_the_work() -> None:
     [
         (3 + 8, 0, "collectives return before they end (async_op=True)"),
         (3 + 16, 0, "the step is compiled"),
-        (1, 0, "collectives are not wrapped"),
+        (1, 0, "no collective is seen"),
     ],
 )
 def test_without_the_time_in_collectives_nobody_is_named(flags: int, source: int, why: str) -> None:
@@ -357,3 +357,62 @@ def test_healthy_ranks_are_never_named() -> None:
     bench = Bench(job)
     bench.run(600)
     assert bench.told == []
+
+
+# -- without the hook
+
+
+def outside(executions: Callable[[float], float], seconds: float, driver: str = LIVE) -> Bench:
+    """A job without the hook whose cores have executed so often at a time; looks of 5 s."""
+    bench = Bench(Training(ranks=16, devices=True, hooked=lambda _: False), driver, seconds=5)
+    begin = bench.clock.monotonic()
+    while bench.clock.monotonic() < begin + seconds:
+        passed = bench.clock.monotonic() - begin
+        for index in range(4):
+            bench.count(index, int(executions(passed)))
+        bench.run(5)
+    return bench
+
+
+def test_from_outside_a_slower_job_is_seen_and_nobody_named() -> None:
+    """Executions of all cores fall by a fifth: the job, no rank, and why."""
+    bench = outside(lambda t: 8 * min(t, 600) + 6.4 * max(t - 600, 0), 1000)
+    (one,) = bench.standing
+    assert (one.id, one.entity.kind, one.severity) == ("job-slow", "job", Severity.WARNING)
+    assert one.evidence[0].previous == pytest.approx(0.125, rel=0.02)
+    assert "no step hook: executions are alike on all ranks" in one.message
+    pace = bench.watched.pace
+    assert pace is not None
+    assert (pace.source, pace.phase) == ("driver", "training")
+    assert pace.ratio == pytest.approx(1.25, abs=0.02)
+
+
+def test_from_outside_a_hang_is_seen() -> None:
+    """No execution on any core, nothing loaded, sent or written: a warning, no more."""
+    bench = outside(lambda t: 8 * min(t, 300), 350)
+    assert bench.standing == []
+    bench.run(30)
+    (one,) = bench.standing
+    assert (one.id, one.severity, one.entity.rank) == ("hang-unknown", Severity.WARNING, None)
+    assert bench.watched.pace
+    assert bench.watched.pace.phase == "stalled"
+
+
+def test_from_outside_a_checkpoint_is_no_hang() -> None:
+    """Executions stand still while models are loaded or memory changes."""
+    bench = outside(lambda t: 8 * min(t, 300), 320)
+    base = f"{device(0)}/neuron_core0/stats"
+    for number in range(40):
+        bench.host.put(f"{base}/other_info/model_load_count/total", b"%d\n" % number)
+        bench.run(5)
+    assert bench.told == []
+
+
+def test_on_old_drivers_nothing_is_concluded_from_counters_that_stand_still() -> None:
+    """They move only when a process exits (driver 2.24.7): said, with what would help."""
+    bench = outside(lambda _: 7, 700, driver="2.24.7.0")
+    assert bench.told == []
+    pace = bench.watched.pace
+    assert pace is not None
+    assert (pace.phase, pace.source) == ("unknown", "none")
+    assert pace.detail.startswith("not observable with driver 2.24.7.0: it needs driver 2.30.2")

@@ -19,6 +19,7 @@ from neuron_observer.model import (
     Severity,
 )
 from neuron_observer.readings import reading
+from neuron_observer.stragglers.meanings import MEANINGS as OF_JOBS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,7 @@ _PLACES = ("ultraserver.mode", "ultraserver.node_id", "ultraserver.node_count")
 
 CORES_MISSING = "cores-missing"
 MEANINGS = {
+    **OF_JOBS,
     CORES_MISSING: (
         "A chip shows fewer cores below /sys than its kind has. The driver makes one folder a core"
         " while it loads, so this load was not complete. What to do: look for `neuron` lines in"

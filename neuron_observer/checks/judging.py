@@ -68,7 +68,7 @@ class Judge:
 
     def explain(self, finding_id: str) -> str:
         """What a finding means, what shows it now, what to do; empty if the id is unknown."""
-        return self.engine.explain(finding_id)
+        return self.engine.explain(finding_id) or self._beside.explain(finding_id)
 
     @property
     def keys(self) -> Mapping[int, str]:

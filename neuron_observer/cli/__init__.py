@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "events": ("neuron_observer.cli.events", "What happened to this host; or as it happens."),
     "explain": ("neuron_observer.cli.explain", "What a finding means, and what to do about it."),
     "findings": ("neuron_observer.cli.findings", "What is wrong with this host now."),
+    "hook": ("neuron_observer.cli.hook", "Have a job tell of its steps, so that slow ranks show."),
     "install-service": (
         "neuron_observer.cli.install_service",
         "Install the daemon as a hardened systemd service.",

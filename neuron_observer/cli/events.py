@@ -147,10 +147,13 @@ def _verdict(of: Mapping[str, Any]) -> str:
 
 
 def place(of: Mapping[str, Any]) -> str:
-    """Where: a device, a core, a port, the node."""
+    """Where: a device, a core, a port, a job or a rank of it, the node."""
     if of.get("label"):
         return str(of["label"])
     device, core = of.get("device"), of.get("core")
+    if of.get("job"):
+        rank = of.get("rank")
+        return f"job {of['job']}" + (f" rank {rank}" if rank is not None else "")
     if device is None:
         return str(of.get("port") or "node")
     return f"neuron{device}" + (f"/core{core}" if core is not None else "")

@@ -104,6 +104,8 @@ def _nearest(fault: str, rules: Sequence[Rule], patterns: Sequence[Pattern]) -> 
 def _now(fault: str, reader: HostReader, make: Callable[[], Judge]) -> Iterator[str]:
     """What shows it on the host."""
     from neuron_observer.rules.explain import now  # noqa: PLC0415 - with the rules
+    from neuron_observer.stragglers.alerts import alert  # noqa: PLC0415 - the same
+    from neuron_observer.stragglers.progress import OF_JOBS  # noqa: PLC0415 - the same
 
     if not is_neuron_host(reader.topology):
         reader.close()
@@ -115,6 +117,9 @@ def _now(fault: str, reader: HostReader, make: Callable[[], Judge]) -> Iterator[
         reader.close()
     standing: list[Finding] = [one for one in frame.findings if one.id == fault]
     yield from now(standing)
+    for one in standing:
+        if one.id in OF_JOBS:
+            yield from ("", *map(printable, alert(one).split("\n")))
     for gap in frame.health.coverage.not_covered:
         if gap.id == fault:
             yield f"Not covered here: {printable(gap.why)}"

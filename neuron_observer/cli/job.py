@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from neuron_observer.cli.hosts import make_judge, open_reader
+from neuron_observer.cli.jobs import pace_of
 from neuron_observer.cli.options import host_options
 from neuron_observer.contract import instant
 from neuron_observer.errors import InputError
@@ -124,6 +125,9 @@ def lines(of: JobReport) -> Iterator[str]:
     yield f"HBM peak        {_bytes(of.hbm_peak)}"
     yield f"host memory     {_bytes(of.rss_peak)} at its peak"
     yield f"EFA resent      {DASH if of.retransmits is None else of.retransmits} packets"
+    if of.job.pace:
+        yield f"pace            {'; '.join(pace_of(of.job.pace))}"
+        yield f"slowest rank    {of.slowest}"
     for one in of.sightings:
         when = f"{instant(one.first)} to {instant(one.last)}"
         sure = f"{one.finding.severity.value}, {one.finding.confidence.value}"

@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from neuron_observer.client import Client
-    from neuron_observer.model import Cores, Job, JobScan, Process, Rank, Snapshot
+    from neuron_observer.model import Cores, Job, JobPace, JobScan, Process, Rank, Snapshot
 
 # what ownership of cores rests on: identity and chips of the devices
 LANES = ("slow", "firmware", "jobs")
-_HEADS = ("RANK", "PID", "DEVICE", "CORES", "USER", "AGE", "CPU", "MEMORY", "")
-_RIGHT = (True, True, False, False, False, True, True, True, False)
+_HEADS = ("RANK", "PID", "DEVICE", "CORES", "USER", "AGE", "CPU", "MEMORY")
+_RIGHT = (True, True, False, False, False, True, True, True)
+_PACE_HEADS = ("STEP", "BUSY", "WAIT", "INPUT")  # where a rank of the job has the step hook
 _STATES = {"D": "uninterruptible", "Z": "zombie", "T": "stopped"}
 _LEGEND = (
     "CORES logical cores of the node: reported by neuron-monitor, stated for the process,"
@@ -132,10 +133,29 @@ def _remarks(snapshot: Snapshot, scan: JobScan) -> Iterator[str]:
 def _job(job: Job, notes: Footnotes) -> Iterator[str]:
     yield printable(f"{job.id}  {job.kind}  {job.name}")
     yield printable(f"  {'; '.join(_about(job))}")
-    rows = [_row(rank, notes) for rank in job.ranks]
-    for line in table(_HEADS, rows, _RIGHT).splitlines():
+    if job.pace:
+        yield printable(f"  {'; '.join(pace_of(job.pace))}")
+    paced = any(rank.pace for rank in job.ranks)
+    heads = (*_HEADS, *(_PACE_HEADS if paced else ()), "")
+    right = (*_RIGHT, *((True,) * len(_PACE_HEADS) if paced else ()), False)
+    rows = [_row(rank, notes, paced=paced) for rank in job.ranks]
+    for line in table(heads, rows, right).splitlines():
         yield f"  {line}"
     yield ""
+
+
+def pace_of(pace: JobPace) -> Iterator[str]:
+    """How it gets on: phase, step, slowness, who is slow, and what cannot be said."""
+    if pace.source == "hook" or pace.phase not in ("init", "unknown"):
+        yield pace.phase
+    if pace.period is not None:
+        yield f"{'step' if pace.source == 'hook' else 'execution'} {seconds_text(pace.period)}"
+    if pace.ratio is not None:
+        yield f"{pace.ratio:.2f}x as slow as it was"
+    if pace.slowest is not None:
+        yield f"slowest: rank {pace.slowest}"
+    if pace.detail:
+        yield pace.detail
 
 
 def _about(job: Job) -> Iterator[str]:
@@ -154,19 +174,40 @@ def _about(job: Job) -> Iterator[str]:
         yield f"scheduler says {', '.join(job.mapped)}"
 
 
-def _row(rank: Rank, notes: Footnotes) -> list[str]:
+def _row(rank: Rank, notes: Footnotes, *, paced: bool) -> list[str]:
     process = rank.process
     return [
         "" if rank.rank is None else str(rank.rank),
         str(process.pid),
-        f"neuron{ranges(process.devices)}",
+        f"neuron{ranges(process.devices)}" if process.devices else DASH,
         cores_text(rank.cores, notes),
         printable(process.user or (DASH if process.uid is None else str(process.uid))),
         DASH if process.age is None else seconds_text(process.age),
         DASH if process.processors is None else f"{process.processors:.1f}",
         DASH if process.rss is None else bytes_text(process.rss),
-        printable(", ".join(_remarks_on(process))),
+        *(_pace(rank) if paced else ()),
+        printable(", ".join((*_standing(rank), *_remarks_on(process)))),
     ]
+
+
+def _pace(rank: Rank) -> tuple[str, ...]:
+    pace = rank.pace
+    if pace is None:
+        return (DASH,) * len(_PACE_HEADS)
+    times = (DASH if t is None else seconds_text(t) for t in (pace.busy, pace.wait, pace.input))
+    return (str(pace.step), *times)
+
+
+def _standing(rank: Rank) -> Iterator[str]:
+    """What stands out of a rank: that it is slow, or does not come."""
+    pace = rank.pace
+    if pace is None:
+        return
+    if pace.straggler:
+        ratio = "" if pace.ratio is None else f" {pace.ratio:.2f}x"
+        yield f"STRAGGLER{ratio} ({pace.kind}, {pace.straggler})"
+    if pace.phase != "training":
+        yield pace.phase
 
 
 def cores_text(cores: Cores, notes: Footnotes) -> str:

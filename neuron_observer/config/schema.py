@@ -186,7 +186,7 @@ class Budget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cpu: Annotated[float, key_meta("share", "Of one processor; 0%: no limit.", ge=0.0, le=1.0)] = (
         0.05
     )
-    memory: Annotated[int, _size("Resident memory; 0B: no limit.", 0, 10 * _GB)] = 60 * _MB
+    memory: Annotated[int, _size("Resident memory; 0B: no limit.", 0, 10 * _GB)] = 80 * _MB
 
 
 class Monitor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -204,6 +204,20 @@ class Monitor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str | None,
         key_meta("path", "The file or FIFO that neuron-monitor is written to.", restart=True),
     ] = None
+
+
+class Jobs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Running jobs."""
+
+    heartbeats: Annotated[
+        str,
+        key_meta(
+            "path",
+            "Folder into which the step hook writes a file a rank, as the host names it;"
+            ' "": none is read.',
+            restart=True,
+        ),
+    ] = "/run/neuron-observer-ranks"
 
 
 class Rules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -252,6 +266,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     profile: Profile = Profile()
     budget: Budget = Budget()
     monitor: Monitor = Monitor()
+    jobs: Jobs = Jobs()
     kernel_log: Annotated[
         bool, _flag("Read the kernel log, where the system allows it.", restart=True)
     ] = True

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CPU = 0.05  # of one core
-MEMORY = 60e6  # bytes, resident
+MEMORY = 80e6  # bytes, resident: 19 MB of it for numpy, while hooked jobs are judged
 OVER = 60.0  # seconds over the budget before a step
 UNDER = 300.0  # seconds well below it before a step back
 _BACK = 0.45  # of the budget: the cost below which twice as much is still within it

@@ -18,6 +18,7 @@ from neuron_observer.exporters.judged import (
     judged,
 )
 from neuron_observer.exporters.own import tail
+from neuron_observer.exporters.ranks import ranks_told
 from neuron_observer.exporters.series import blocks, samples, shown
 from neuron_observer.model import Why
 
@@ -60,6 +61,7 @@ class NeuronCollector(Collector):
         self._feed = feed
         self._clock = clock
         self._stale_after = stale_after
+        self._detail = detail
         self._shown = shown(detail)
         self._job_labels = job_labels
         self._memory = Memory()  # of the frames that were collected
@@ -93,6 +95,8 @@ class NeuronCollector(Collector):
         others = judged(frame, missing, self._memory, too_old=too_old)
         if frame and self._job_labels and not too_old:
             others |= jobs_told(frame)
+        if frame and not too_old:
+            others |= ranks_told(frame, self._detail)
         return [
             *((family, read[family.name]) for family in self._shown),
             *((family, others.get(family.name, [])) for family in JUDGED),

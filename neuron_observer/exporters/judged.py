@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from neuron_observer.catalogue.families import Family, FamilyType
-from neuron_observer.exporters import own
+from neuron_observer.exporters import own, ranks
 from neuron_observer.exporters.series import Sample, stateset
 from neuron_observer.jobs.labels import MOST, NAMES, job_labels
 from neuron_observer.model import Health, Missing, State, Verdict, Why
@@ -65,12 +65,13 @@ LABELS = {
     SUPPRESSED.name: _FINDING_LABELS,
     FOUND.name: ("finding", "severity"),
     JOB.name: ("neuron_device", *NAMES),
+    **ranks.LABELS,
     **own.LABELS,
 }
 
 JUDGED = (
     *(HEALTH, DEVICE_HEALTH, *PART_HEALTH.values(), DECIDED, REQUIRED, FINDING, SUPPRESSED, SHADOW),
-    *(FOUND, JOB, JOBS_OVER, *own.FAMILIES),
+    *(FOUND, JOB, JOBS_OVER, *ranks.FAMILIES, *own.FAMILIES),
 )
 TAIL = own.TAIL
 

@@ -18,6 +18,7 @@ from neuron_observer.exporters import judged
 from neuron_observer.exporters.exposition import EOF, Format, Writer, head, lines
 from neuron_observer.exporters.judged import STALE_AFTER
 from neuron_observer.exporters.own import tail
+from neuron_observer.exporters.ranks import ranks_told
 from neuron_observer.exporters.series import blocks_of, repeated, shown
 from neuron_observer.model import Why
 
@@ -146,6 +147,7 @@ class Page:
         self.feed = feed
         self.clock = clock
         self.stale_after = stale_after
+        self._detail = detail
         self._shown = shown(detail)
         self._job_labels = job_labels
         self._memory = judged.Memory()
@@ -169,7 +171,7 @@ class Page:
         with self._lock:
             if (shown(detail), job_labels) == (self._shown, self._job_labels):
                 return
-            self._shown, self._job_labels = shown(detail), job_labels
+            self._detail, self._shown, self._job_labels = detail, shown(detail), job_labels
             self._slots, self._done = [], None
 
     def render(self, form: Format = Format.TEXT, *, gzip: bool = False) -> bytes:
@@ -214,6 +216,8 @@ class Page:
         families = judged.judged(frame, missing, self._memory, too_old=too_old)
         if frame and self._job_labels and not too_old:
             families |= judged.jobs_told(frame)
+        if frame and not too_old:
+            families |= ranks_told(frame, self._detail)
         for family in judged.JUDGED:
             section = self._sections[family.name]
             if section.set(families.get(family.name, ())):

@@ -26,6 +26,7 @@ def report_document(of: JobReport) -> dict[str, Any]:
         "hbm_peak_bytes": of.hbm_peak,
         "rss_peak_bytes": of.rss_peak,
         "retransmitted_packets": of.retransmits,
+        "slowest": of.slowest,
         "verdict": of.verdict,
         "why": of.why,
         "findings": [

@@ -57,6 +57,16 @@ class JobReport(NamedTuple):
     why: str
     notes: tuple[str, ...]
 
+    @property
+    def slowest(self) -> str:
+        """The rank that held it up longest, with its class; else why none is named."""
+        found = [one for one in self.sightings if one.finding.id == "straggler"]
+        if found:
+            worst = min(found, key=lambda one: (*_weight(one.finding), one.first - one.last))
+            return worst.finding.message
+        pace = self.job.pace
+        return f"none is named{f': {pace.detail}' if pace and pace.detail else ''}"
+
 
 class _Account:
     """The sums of one job."""

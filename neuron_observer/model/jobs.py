@@ -81,6 +81,8 @@ class RankPace(NamedTuple):
     straggler: StragglerTier | None = None
     kind: str = ""  # of the slowness: compute, chip, host, input, network …
     ratio: float | None = None  # its busy time over what it should be, where it is a straggler
+    role: str | None = None  # what it computes, as its program says: pipeline stage …
+    replica: str | None = None  # which copy of the model it belongs to
 
 
 class Rank(NamedTuple):

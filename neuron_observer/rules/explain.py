@@ -79,7 +79,10 @@ def _finding(finding: Finding) -> Iterator[str]:
 
 
 def entity_text(entity: Entity) -> str:
-    """`device 3 core 1`, `port rdmap16s25/1`, `the node`."""
+    """`device 3 core 1`, `port rdmap16s25/1`, `rank 5 of job llm`, `the node`."""
+    if entity.kind in ("job", "rank") and entity.job:
+        rank = "" if entity.rank is None else f"rank {entity.rank} of "
+        return f"{rank}job {entity.job}"
     if entity.port:
         return f"{entity.kind} {entity.port}"
     if entity.device is None:

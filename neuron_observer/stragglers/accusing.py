@@ -112,7 +112,8 @@ def _message(suspect: Suspect, rows: Sequence[Row], slower: Slowdown | None) -> 
 
 def _fields(suspect: Suspect, about: About, slower: Slowdown | None) -> dict[str, Scalar]:
     worst = f", at worst {suspect.worst:.2f}x" if suspect.worst > 1 else ""
-    steps = f"{suspect.slow_steps} slow steps" if suspect.slow_steps else "its usual level"
+    unit = "slow steps" if about.fold == 1 else f"times {about.fold} slow steps"
+    steps = f"{suspect.slow_steps} {unit}" if suspect.slow_steps else "its usual level"
     size = about.world_size or len(about.rows)
     effect = [f"job step {slower.before:.3g} → {slower.now:.3g} s"] if slower else []
     fields: dict[str, Scalar] = {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from neuron_observer.stragglers.progress import OF_JOBS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -15,6 +17,11 @@ _HEADS = (("What", "what"), ("Effect", "effect"), ("Class", "kind"), ("Not", "no
 def alert(finding: Finding) -> str:
     """What, effect, class, what it is not, what to do and what it rests on; a line each."""
     return "\n".join(_lines(finding))
+
+
+def told(finding: Finding) -> str:
+    """The alert of a finding about a job; of any other what it says in one line."""
+    return alert(finding) if finding.id in OF_JOBS else finding.message
 
 
 def _lines(finding: Finding) -> Iterator[str]:

@@ -38,6 +38,7 @@ class JobWatch:
         self.findings: tuple[Finding, ...] = ()
         self.pace: JobPace | None = None
         self.paces: dict[int, RankPace] = {}  # by pid
+        self.numbers: dict[int, int] = {}  # rank by pid, as the hook tells it
         self._p = parameters
         self._heads: dict[int, Now] = {}
         self._gone: dict[int, Gone] = {}
@@ -56,6 +57,12 @@ class JobWatch:
             self.world, self.paces = None, {}
             self._unhooked.take(job, seen)
             self.findings, self.pace = self._unhooked.findings, self._unhooked.pace
+
+    def marked(self, rank: Rank) -> Rank:
+        """The rank with its pace, and its number where only the hook tells it."""
+        pid = rank.process.pid
+        number = self.numbers.get(pid) if rank.rank is None else rank.rank
+        return rank._replace(rank=number, pace=self.paces.get(pid))
 
     def knows(self, pid: int) -> bool:
         """Whether a process was of this job."""
@@ -89,6 +96,7 @@ class JobWatch:
         self.paces = {
             row.pid: pace for at, row in enumerate(world.rows) if (pace := _pace(world, at, seen))
         }
+        self.numbers = {row.pid: row.number for row in world.rows if row.number >= 0}
         self.pace = self._job_pace(world, seen)
 
     def _rows(self, job: Job, shape: NodeShape) -> list[Row]:
@@ -116,7 +124,13 @@ class JobWatch:
             basis += f" ({world.elsewhere} more are not seen from here: other nodes)"
         basis += f"; times in collectives: {', '.join(sources) or 'not known'}"
         return telling.About(
-            self.id, seen.clocks.wall, world.rows, world.world_size, world.elsewhere, basis
+            self.id,
+            seen.clocks.wall,
+            world.rows,
+            world.world_size,
+            world.elsewhere,
+            basis,
+            world.judge.fold if world.judge else 1,
         )
 
     def _told(self, world: World, seen: Seen) -> Iterable[Finding]:
@@ -156,8 +170,8 @@ class JobWatch:
             said.append(
                 "the step is compiled: its collectives lie inside and their time is unknown"
             )
-        elif heads and not any(head.collectives for head in heads):
-            said.append("collectives are not wrapped: their time is not known")
+        elif heads and all(head.source == "none" and head.steps for head in heads):
+            said.append("no collective is seen: their time is not known")
         if world.elsewhere:
             said.append(f"{world.elsewhere} ranks are not seen from here (other nodes)")
         return said
@@ -229,4 +243,6 @@ def _pace(world: World, at: int, seen: Seen) -> RankPace | None:
         straggler=TIERS.get(int(mark[0])) if mark else None,
         kind=mark[1] if mark else "",
         ratio=round(mark[2], 4) if mark else None,
+        role=head.role,
+        replica=head.replica,
     )

@@ -60,7 +60,7 @@ class RankJudge:
         self._ends: Floats = np.full(size, np.nan)
         self._numbers: Ints = np.full(size, -2, dtype=np.int64)
         self._count = 0  # steps
-        self._updates = 0
+        self.fold = 1  # steps of the last update
         self._held: list[tuple[Floats, float]] = []  # short steps that wait for more of them
         self._source = np.zeros(size, dtype=np.uint8)
         self.assessment: Assessment | None = None
@@ -99,10 +99,10 @@ class RankJudge:
     ) -> None:
         values = held[0][0] if len(held) == 1 else _means([one for one, _ in held])
         periods = [period for _, period in held if period > 0]
-        self._updates += 1
+        self.fold = len(held)
         self.assessment = self._detector.update(
             StepColumns(
-                step=self._updates,
+                step=joined.number,
                 at=clocks.wall_of(joined.end),
                 period=sum(periods) / len(periods) if periods else float("nan"),
                 busy=self._times(values[_BUSY]),

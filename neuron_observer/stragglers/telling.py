@@ -65,6 +65,7 @@ class About(NamedTuple):
     world_size: int | None
     elsewhere: int
     basis: str  # what it rests on: "hook, blocking times" …
+    fold: int = 1  # short steps that are judged together
 
 
 def who(rows: Iterable[Row], most: int = 8) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from neuron_observer.stragglers.seen import Seen
 
 WATCHED = ("training", "xla")  # kinds of jobs that ought to move: a server may idle
+_IDLE = ("monitor", "leftover")  # they execute nothing
 _COUNTERS: dict[PaceSource, str] = {"driver": "the driver", "monitor": "neuron-monitor"}
 
 
@@ -88,12 +89,13 @@ def _counted(job: Job, seen: Seen) -> tuple[PaceSource, Counted] | str:
     shared = [
         one.id
         for one in seen.jobs
-        if one.id != job.id and one.kind != "monitor" and set(one.devices) & set(job.devices)
+        if one.id != job.id and one.kind not in _IDLE and set(one.devices) & set(job.devices)
     ]
     if shared:
         return f"not observable: its devices are used by {shared[0]} too"
     version = parse_version(seen.driver)
-    if version is not None and version >= LIVE_SINCE:
+    live = version is not None and version >= LIVE_SINCE
+    if live:
         found = executions(seen.batches, job.devices)
         if found is not None:
             done: dict[object, float] = {key: float(count) for key, count in found.done.items()}
@@ -102,6 +104,8 @@ def _counted(job: Job, seen: Seen) -> tuple[PaceSource, Counted] | str:
     if told:
         of_processes: dict[object, float] = {pid: count for pid, count in told.items()}  # noqa: C416
         return "monitor", _with_node(Counted(of_processes, at), seen)
+    if live:
+        return "not observable: the execution counters of its devices were not read"
     newest = ".".join(map(str, LIVE_SINCE))
     return (
         f"not observable with driver {seen.driver or 'of unknown version'}: it needs driver"

@@ -61,7 +61,5 @@ class Watch:
             return job
         ranks = job.ranks
         if watch.paces:
-            ranks = tuple(
-                rank._replace(pace=watch.paces.get(rank.process.pid)) for rank in job.ranks
-            )
+            ranks = tuple(watch.marked(rank) for rank in job.ranks)
         return job._replace(ranks=ranks, pace=watch.pace)

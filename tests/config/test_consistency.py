@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         ),
         (
             "history:\n  max_bytes: 100MB\n",
-            ":2: history.max_bytes (100MB) is more than budget.memory (60MB); budget.memory: def",
+            ":2: history.max_bytes (100MB) is more than budget.memory (80MB); budget.memory: def",
         ),
         ("monitor:\n  mode: file\n", ":2: monitor.mode is file, and monitor.file says none"),
         ("monitor:\n  file: /a\n", ":2: monitor.file is set, and monitor.mode is off"),

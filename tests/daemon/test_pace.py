@@ -154,7 +154,7 @@ def test_over_the_budget(paced: Paced) -> None:
     assert paced.periods["normal"] == 2.0
     assert paced.periods["fast"] == PERIODS["fast"]
     (line,) = paced.said.lines
-    assert "over the budget, lanes get longer: 10.0% of a core and 30 MB of 5.0% and 60 MB" in line
+    assert "over the budget, lanes get longer: 10.0% of a core and 30 MB of 5.0% and 80 MB" in line
     frame = paced.loop.tick()
     assert frame
     assert [e.kind for e in frame.snapshot.events if e.kind == "budget_step"] == ["budget_step"]

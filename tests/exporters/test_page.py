@@ -31,11 +31,13 @@ from neuron_observer.model import (
     Finding,
     Frame,
     Health,
+    JobPace,
     JobScan,
     Missing,
     PartHealth,
     Place,
     Pod,
+    RankPace,
     Run,
     Severity,
     State,
@@ -211,6 +213,9 @@ def test_every_family_has_the_labels_that_the_documentation_names() -> None:
     one = frame_of(health=Health(Verdict.HEALTHY, "", devices=devices, parts=parts))
     member = holder(pod=Pod("u", "p", "n"), member=Membership(slurm_job="1"))
     (job,) = group([member], Around(mapped={0: ("m",)}))
+    pace = RankPace("training", 3, 0.1, 1.0, 0.6, 0.3, 0.1, entered=9, role="s", replica="d")
+    rank = job.ranks[0]._replace(rank=0, pace=pace)
+    job = job._replace(ranks=(rank,), pace=JobPace("training", 1.0, "hook", 1.0, 1.2, 1))
     snapshot = one.snapshot._replace(
         runs=(Run("efa", ok=True, seconds=0.0),), jobs=(job,), job_scan=JobScan(1, 1, 0, 0)
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from math import isnan, nan
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from neuron_observer import hook
 from neuron_observer.parsers import heartbeat as parse
 from tests.heartbeats import BOOT, Record, file_of
 
@@ -147,3 +150,47 @@ def test_any_bytes_give_a_value_or_a_reason(noise: bytes, at: int) -> None:
         for step in parse.steps(raw, head):
             assert step.end >= step.begin
             assert isnan(step.collectives) or step.collectives >= 0
+
+
+def test_what_the_hook_writes_is_what_is_read(tmp_path: Path) -> None:
+    """The real writer, by hand: identity, phases, collectives, steps, the standing wait."""
+    recorder = hook.Recorder(role="stage-1", replica="dp-0", folder=str(tmp_path))
+    mark = hook.stamp("all_reduce", "float32[4]")
+    try:
+        for tokens in range(3):
+            recorder.given(recorder.ask())
+            recorder.leave(recorder.enter(mark))
+            recorder.add_tokens(100.0 + tokens)
+            recorder.finish()
+        recorder.turn(hook.CHECKPOINT)
+        recorder.resume()
+        recorder.finish()
+        recorder.enter(mark)
+        (file,) = tmp_path.iterdir()
+        raw = file.read_bytes()
+    finally:
+        recorder.close(ended=True)
+    head = parse.head(raw)
+    assert isinstance(head, parse.Head)
+    assert file.name == f"rank-{head.pid}-{head.ticks}.hb"
+    assert (head.pid, head.uid) == (os.getpid(), os.geteuid())
+    assert head.boot == Path("/proc/sys/kernel/random/boot_id").read_text().strip().replace("-", "")
+    assert (head.role, head.replica, head.phase) == ("stage-1", "dp-0", "training")
+    assert (head.steps, head.entered, head.completed, head.pauses) == (4, 4, 3, 1)
+    assert (head.operation, head.operation_code) == (
+        "all_reduce",
+        hook.fnv1a(b"all_reduce float32[4]"),
+    )
+    assert head.inside_since is not None
+    assert head.tokens
+    steps = parse.steps(raw, head)
+    assert [step.number for step in steps] == [0, 1, 2, 3]
+    assert [step.tokens for step in steps[:3]] == [100.0, 101.0, 102.0]
+    assert [step.calls for step in steps] == [1, 1, 1, 0]
+    assert [step.pause for step in steps] == [False, False, False, True]
+    for step in steps[:3]:
+        assert (step.source, step.async_handles) == ("blocking", False)
+        assert 0 <= step.shortest <= step.collectives <= step.end - step.begin
+        assert 0 <= step.input <= step.end - step.begin
+    assert isnan(steps[3].collectives)  # nobody saw one in it
+    assert not list(tmp_path.iterdir())  # one that ends well takes its file along

@@ -12,7 +12,7 @@ import re
 import select
 import signal
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -65,7 +65,7 @@ def _signal_name(number: int) -> str:
 
 class _Rank(NamedTuple):
     pid: int
-    file: str
+    file: int  # a descriptor of what it writes, which can be read also when it has no name any more
 
 
 class Deaths:
@@ -78,6 +78,8 @@ class Deaths:
         self._clock = clock
         self._say = say
         self._poll = select.poll()
+        self._woken, self._wake = os.pipe2(os.O_CLOEXEC)
+        self._poll.register(self._woken, select.POLLIN)
         self._alive: dict[int, _Rank] = {}  # by pidfd
         self._seen: set[str] = set()
         self._over = False  # the first of these ranks has ended
@@ -106,7 +108,13 @@ class Deaths:
             return
         if not self._alive:
             self._over = False
-        self._alive[descriptor] = _Rank(pid, os.path.join(self._folder, name))  # noqa: PTH118
+        try:
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            file = os.open(os.path.join(self._folder, name), flags)  # noqa: PTH118 - as above
+        except OSError:
+            os.close(descriptor)
+            return
+        self._alive[descriptor] = _Rank(pid, file)
         self._poll.register(descriptor, select.POLLIN)
 
     def wait(self, seconds: float) -> None:
@@ -118,12 +126,13 @@ class Deaths:
     def _ended(self, descriptor: int) -> None:
         rank = self._alive.pop(descriptor)
         how = _how_it_ended(rank.pid)
+        head = _head(rank.file)
         self._poll.unregister(descriptor)
         os.close(descriptor)
+        os.close(rank.file)
         if self._over or how == (0, None) or how[1] in _ON_REQUEST or not self._alive:
             return
         self._over = True
-        head = _head(rank.file)
         death = Death(
             self._clock.wall(),
             rank.pid,
@@ -136,10 +145,17 @@ class Deaths:
         self.found.append(death)
         self._say(str(death))
 
+    def wake(self) -> None:
+        """Have no wait last any longer, now and later; from any thread."""
+        os.write(self._wake, b"x")
+
     def close(self) -> None:
         """Give back what is held."""
-        for descriptor in self._alive:
+        os.close(self._woken)
+        os.close(self._wake)
+        for descriptor, rank in self._alive.items():
             os.close(descriptor)
+            os.close(rank.file)
         self._alive.clear()
 
 
@@ -155,10 +171,10 @@ def _how_it_ended(pid: int) -> tuple[int | None, int | None]:
     return (None, os.WTERMSIG(status)) if os.WIFSIGNALED(status) else (os.WEXITSTATUS(status), None)
 
 
-def _head(file: str) -> heartbeat.Head | None:
+def _head(file: int) -> heartbeat.Head | None:
     """What stands in its file at its end; it may have been cut short in a write."""
     try:
-        raw = bytearray(Path(file).read_bytes()[: heartbeat.SIZE])
+        raw = bytearray(os.pread(file, heartbeat.SIZE, 0))
     except OSError:
         return None
     if len(raw) >= heartbeat.FRONT:
@@ -181,8 +197,6 @@ def watching_deaths(
                 deaths.wait(LOOK)
         except Exception as error:  # noqa: BLE001 - the job goes on
             say(f"who ends first is not watched any more: {type(error).__name__}: {error}")
-        with suppress(OSError):
-            deaths.close()
 
     thread = threading.Thread(target=run, name="deaths", daemon=True)
     thread.start()
@@ -190,4 +204,7 @@ def watching_deaths(
         yield deaths.found
     finally:
         over.set()
+        deaths.wake()
         thread.join(_LAST_WAIT)
+        if not thread.is_alive():
+            deaths.close()

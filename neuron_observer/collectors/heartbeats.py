@@ -12,18 +12,22 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from neuron_observer.jobs.beats import Beat, Gone
 from neuron_observer.model import NODE, Event
+from neuron_observer.parsers import flight_recorder as recorder
 from neuron_observer.parsers import heartbeat as parse
 from neuron_observer.parsers.process import TICKS
 from neuron_observer.sources.regular import regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import TypeAlias
 
     from neuron_observer.clock import Clock
     from neuron_observer.model import Job, Process
     from neuron_observer.parsers.heartbeat import Head
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.regular import Regular
+
+    Traces: TypeAlias = dict[str, recorder.Group]
 
 PERIOD, IDLE_PERIOD = 1.0, 10.0  # seconds between looks: while there is a file, and else
 MOST_FILES: Final = 512  # that are looked at
@@ -32,6 +36,7 @@ RETRIES: Final = 3  # reads of a file that is written meanwhile
 LIMIT: Final = 32 * 1024  # bytes of a file
 UNKNOWN_FOR: Final = 6.0  # seconds that a process may stay unknown: the job map has its own period
 _NAME: Final = re.compile(r"rank-([0-9]{1,10})-([0-9]{1,19})\.hb")
+DUMP: Final = ".fr.json"  # of the same rank, if its user asked for it
 _BOOT: Final = "proc/sys/kernel/random/boot_id"
 
 
@@ -208,6 +213,24 @@ class HeartbeatCollector:
                 return parse.head(opened.read(LIMIT))
         except OSError as error:
             return error.strerror or type(error).__name__
+
+    def dumps(self, since: float) -> dict[int, Traces]:
+        """Flight recorder dumps by pid that were written since a time of the wall clock."""
+        found = {}
+        for name, file in self._files.items():
+            if file.process is None or file.over:
+                continue
+            path = f"{self.folder}/{name.removesuffix('.hb')}{DUMP}"
+            try:
+                with regular(self._host, path) as opened:
+                    mine = opened.uid in (None, file.process.uid)
+                    old = opened.changed is not None and opened.changed < since
+                    traces = recorder.groups(opened.read(recorder.LIMIT)) if mine else ""
+            except OSError:
+                continue
+            if not (old or isinstance(traces, str)):
+                found[file.process.pid] = traces
+        return found
 
     def _boot_id(self) -> str:
         """32 hex digits; empty where the host does not tell."""

@@ -66,6 +66,7 @@ class RankReader:
             self._watcher.look(batches, clocks.monotonic),
             driver,
             self._is_compiling,
+            self.heartbeats.dumps,
         )
         self._watch.take(seen, self.heartbeats.beats, self.heartbeats.gone)
         self.findings = self._watch.findings

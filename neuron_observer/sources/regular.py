@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from neuron_observer.sources.filesets import open_read_only
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
 
 
 class Regular:
-    """An open regular file; `uid` is None where the host does not know owners (a recording)."""
+    """An open regular file; `uid` and `changed` (wall clock) are None in a recording."""
 
-    def __init__(self, uid: int | None, read: Callable[[int], bytes]) -> None:
+    def __init__(
+        self, uid: int | None, changed: float | None, read: Callable[[int], bytes]
+    ) -> None:
         self.uid = uid
+        self.changed = changed
         self.read = read  # at most so many bytes from the start
 
 
@@ -34,15 +38,20 @@ def regular(host: HostFs, path: str) -> Iterator[Regular]:
     """A file by its path below the root; OSError where it is none, or no regular one."""
     if not isinstance(host, DirectoryFs):
         _check(host.lstat(path).st_mode, path)
-        yield Regular(None, lambda limit: host.read(path, limit))
+        yield Regular(None, None, lambda limit: host.read(path, limit))
         return
     descriptor = open_read_only(f"{host.root.rstrip('/')}/{path}")
     try:
         status = os.fstat(descriptor)
         _check(status.st_mode, path)
-        yield Regular(status.st_uid, lambda limit: os.pread(descriptor, limit, 0))
+        read = partial(_from_start, descriptor)
+        yield Regular(status.st_uid, status.st_mtime, read)
     finally:
         os.close(descriptor)
+
+
+def _from_start(descriptor: int, limit: int) -> bytes:
+    return os.pread(descriptor, limit, 0)
 
 
 def _check(mode: int, path: str) -> None:

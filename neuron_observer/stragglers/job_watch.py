@@ -90,8 +90,7 @@ class JobWatch:
             world = self.world = World(
                 rows, job=self.id, world_size=size, node="this node", parameters=self._p
             )
-        compiling = world.suspected and seen.compiling()
-        world.take(self._heads, beats, seen.signs, seen.clocks, compiling=compiling)
+        world.take(self._heads, beats, seen)
         self.findings = tuple(self._told(world, seen))
         self.paces = {
             row.pid: pace for at, row in enumerate(world.rows) if (pace := _pace(world, at, seen))
@@ -122,6 +121,9 @@ class JobWatch:
         basis = f"step hook of {world.heard} of {len(world.rows)} ranks here"
         if world.elsewhere:
             basis += f" ({world.elsewhere} more are not seen from here: other nodes)"
+        if world.recorded:
+            name = world.recorded.name or "unknown"
+            basis += f"; flight recorders (group {world.recorded.group}, in {name})"
         basis += f"; times in collectives: {', '.join(sources) or 'not known'}"
         return telling.About(
             self.id,

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from neuron_observer.stragglers.hangs import Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from neuron_observer.jobs.ownership import NodeShape
     from neuron_observer.model import Batch, Job, JobPhase
+    from neuron_observer.parsers.flight_recorder import Group
     from neuron_observer.stragglers.ranks import Clocks
     from neuron_observer.stragglers.signs import Signs
 
@@ -35,6 +36,8 @@ class Seen(NamedTuple):
     signs: Signs
     driver: str | None  # version
     compiling: Callable[[], bool]  # whether a compiler runs on this node; costs a look at all
+    dumps: Callable[[float], Mapping[int, Mapping[str, Group]]] = lambda _since: {}
+    """Flight recorder dumps by pid, written since a time of the wall clock."""
 
 
 def hints(seen: Seen, devices: Sequence[int] = ()) -> list[str]:

@@ -6,6 +6,7 @@ first step that is to be judged.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isfinite, nan
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from neuron_observer.stragglers.joining import Joiner
 from neuron_observer.stragglers.parameters import ONLINE
 from neuron_observer.stragglers.progress import Progress
 from neuron_observer.stragglers.ranks import Now
+from neuron_observer.stragglers.recorded import recorded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,9 +25,12 @@ if TYPE_CHECKING:
     from neuron_observer.stragglers.columns import SideColumns
     from neuron_observer.stragglers.parameters import Parameters
     from neuron_observer.stragglers.rank_judge import RankJudge
-    from neuron_observer.stragglers.ranks import Clocks, Row
+    from neuron_observer.stragglers.ranks import Row
+    from neuron_observer.stragglers.recorded import Recorded
+    from neuron_observer.stragglers.seen import Seen
     from neuron_observer.stragglers.signs import Signs
 
+DUMPS_EVERY = 10.0  # seconds
 _PAUSES = ("checkpoint", "evaluation")
 
 
@@ -54,17 +59,17 @@ class World:
         self._collectives: dict[int, float] = {}
         self._fabric = 0.0
         self._at = 0.0  # monotonic, of the last look
+        self._look_at_dumps = 0.0  # monotonic
+        self.recorded: Recorded | None = None  # by flight recorders, while it stands still
 
     def take(
         self,
         now: Mapping[int, Now],
         beats: Sequence[Beat],
-        signs: Signs,
-        clocks: Clocks,
-        *,
-        compiling: bool,
+        seen: Seen,
     ) -> None:
         """Take one look: ranks by pid, and what they said since the last."""
+        signs, clocks = seen.signs, seen.clocks
         self.now = [
             now.get(row.pid, Now(None, old.head))
             for row, old in zip(self.rows, self.now, strict=True)
@@ -80,7 +85,7 @@ class World:
             side = self._side(judge, signs)
             for one in joined:
                 judge.take(one, clocks, side)
-        self._move(signs, clocks, compiling=compiling)
+        self._move(seen)
 
     def _judge(self) -> RankJudge:
         if self.judge is None:
@@ -125,16 +130,18 @@ class World:
             fabric_events=fabric,
         )
 
-    def _move(self, signs: Signs, clocks: Clocks, *, compiling: bool) -> None:
+    def _move(self, seen: Seen) -> None:
         """The state machine of progress."""
-        self._at = clocks.monotonic
+        signs, now = seen.signs, seen.clocks.monotonic
+        self._at = now
         heads = [one.head for one in self.now]
         if not any(heads):
             return
         before = self.hang.moved
         phases = {one.head.phase for one in self.now if one.head and _alive(one)}
+        compiling = self.suspected and seen.compiling()
         progress = Progress(
-            clocks.monotonic,
+            now,
             [float(head.steps) if head else nan for head in heads],
             loading=compiling or "compile" in phases,
             checkpoint=bool(phases.intersection(_PAUSES)),
@@ -149,9 +156,35 @@ class World:
             link_error=self._linked(signs),
         )
         self.hang = advance(self.hang, progress, self._p)
+        self._by_recorders(progress, seen)
         if self.hang.moved != before:
             self._timed_out, self._collectives = dict(signs.timeouts), dict(signs.collectives)
             self._fabric = signs.fabric or 0.0
+
+    def _by_recorders(self, progress: Progress, seen: Seen) -> None:
+        """Who holds it up by PyTorch's own recorder, where all ranks that live have a dump."""
+        stall = self.hang.stall
+        if stall is None:
+            self.recorded = None
+            return
+        if progress.at >= self._look_at_dumps:
+            self._look_at_dumps = progress.at + DUMPS_EVERY
+            needed = frozenset(at for at, one in enumerate(self.now) if one.head and _alive(one))
+            since = seen.clocks.wall_of(stall.since)
+            self.recorded = recorded(self.rows, seen.dumps(since), needed)
+        told = self.recorded
+        if told is None:
+            return
+        from neuron_observer.stragglers.stalls import blame  # noqa: PLC0415 - numpy, rarely needed
+
+        progress = replace(
+            progress,
+            entered=told.entered,
+            completed=told.completed,
+            operation=told.operation,
+        )
+        again = blame(progress, since=stall.since, usual=stall.usual)
+        self.hang = replace(self.hang, stall=again)
 
     def _operations(self, heads: Sequence[Head | None]) -> list[int] | None:
         """Which collective each rank is in, where all that are heard tell."""

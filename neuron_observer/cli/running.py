@@ -15,6 +15,7 @@ from neuron_observer.cli.hosts import make_judge, open_host, open_reader
 from neuron_observer.cli.job import lines
 from neuron_observer.cli.judged import look_and_check, open_look
 from neuron_observer.clock import SystemClock
+from neuron_observer.collectors.heartbeats import PERIOD
 from neuron_observer.errors import DaemonError
 from neuron_observer.launch import foreground, outcome
 from neuron_observer.launch.deaths import watching_deaths
@@ -120,7 +121,7 @@ def run(
                 exit_ = job.wait()
                 ended, seconds = clock.wall(), clock.monotonic() - begin
         kernel = kernel_lines(feed(), began, clock.monotonic() - begin)
-        hooks = watch.hooked if watch.frames else None
+        hooked_ranks = max(watch.hooked, deaths.followed)
         reports = tuple(watch.reports())
     return outcome.Outcome(
         command=command,
@@ -130,9 +131,10 @@ def run(
         exit=exit_,
         checked=checked,
         watched_by=observer.name,
-        heartbeats=hooks,
+        watched=watch.frames > 0,
+        hooked_ranks=hooked_ranks,
         jobs=reports,
-        deaths=tuple(deaths),
+        deaths=tuple(deaths.found),
         kernel=tuple(kernel),
     )
 
@@ -173,4 +175,6 @@ def _make_loop(host: Host, opened: HostFs, judge: Judge, heartbeats: str) -> Loo
         kernel_log=True,
         heartbeats=heartbeats,
     )
+    if reader.ranks:
+        reader.ranks.heartbeats.idle_period = PERIOD
     return Loop(reader, schedule=SCHEDULE, judge=judge, explain=judge.explain)

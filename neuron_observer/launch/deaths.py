@@ -84,6 +84,7 @@ class Deaths:
         self._seen: set[str] = set()
         self._over = False  # the first of these ranks has ended
         self.found: list[Death] = []
+        self.followed = 0  # ranks, since the beginning
 
     def look(self) -> None:
         """Find ranks that are new."""
@@ -116,6 +117,7 @@ class Deaths:
             return
         self._alive[descriptor] = _Rank(pid, file)
         self._poll.register(descriptor, select.POLLIN)
+        self.followed += 1
 
     def wait(self, seconds: float) -> None:
         """Note who ends within so many seconds."""
@@ -186,8 +188,8 @@ def _head(file: int) -> heartbeat.Head | None:
 @contextmanager
 def watching_deaths(
     folder: str, pid: int, clock: Clock, say: Callable[[str], None]
-) -> Iterator[list[Death]]:
-    """Watch in a thread; the list grows as it happens."""
+) -> Iterator[Deaths]:
+    """Watch in a thread; what is found grows as it happens."""
     deaths, over = Deaths(folder, pid, clock, say), threading.Event()
 
     def run() -> None:
@@ -201,7 +203,7 @@ def watching_deaths(
     thread = threading.Thread(target=run, name="deaths", daemon=True)
     thread.start()
     try:
-        yield deaths.found
+        yield deaths
     finally:
         over.set()
         deaths.wake()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Event
 
 SCHEMA = "neuron-observer/run-report/1"
+_NAME = 70  # characters of a command in a headline
 
 
 class Checked(NamedTuple):
@@ -41,7 +42,8 @@ class Outcome(NamedTuple):
     exit: Exit
     checked: Checked | None  # None: it was not asked for
     watched_by: str  # daemon or run
-    heartbeats: int | None  # ranks whose hook was heard; None: nothing was watched
+    watched: bool  # at all
+    hooked_ranks: int  # whose heartbeat file was seen
     jobs: tuple[JobReport, ...]
     deaths: tuple[Death, ...]  # who was the first to end, each time that a job broke
     kernel: tuple[Event, ...]  # lines of the kernel log
@@ -60,7 +62,7 @@ def document(of: Outcome) -> dict[str, Any]:
         "signal": of.exit.signal,
         "check": None if checked is None else {"exit_code": checked.code, "text": checked.text},
         "watched_by": of.watched_by,
-        "hooked_ranks": of.heartbeats,
+        "hooked_ranks": of.hooked_ranks,
         "jobs": [report_document(one) for one in of.jobs],
         "first_to_end": [{**one._asdict(), "at": instant(one.at)} for one in of.deaths],
         "kernel_lines": [event(one) for one in of.kernel],
@@ -73,20 +75,23 @@ def headline(of: Outcome) -> str:
     how = f"exit code {of.exit.code}"
     if of.exit.signal is not None:
         how = f"signal {of.exit.signal}, {how}"
-    return f"{shlex.join(of.command[:3])}: {how} after {seconds_text(of.seconds)}"
+    name = shlex.join(of.command)
+    if len(name) > _NAME:
+        name = f"{name[: _NAME - 1]}…"
+    return f"{name}: {how} after {seconds_text(of.seconds)}"
 
 
 def notes(of: Outcome) -> Iterator[str]:
     """What is not known of it, and why."""
-    if of.heartbeats is None:
+    if not of.watched:
         yield "nothing was watched: no frame came while it ran"
-    elif not of.jobs:
-        yield "none of its processes held a Neuron device or wrote heartbeats: see docs/run.md"
-    elif not of.heartbeats:
+    elif not of.hooked_ranks:
         yield (
             "no step hook was heard, so no rank can be compared with its peers: install"
             " neuron-observer beside torch, or copy the hook (docs/hook.md)"
         )
+    elif not of.jobs:
+        yield "its ranks were there too shortly to be judged"
 
 
 def course(of: Outcome) -> Iterator[str]:

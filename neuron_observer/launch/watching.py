@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Entity, Event, Finding, Frame, Job
 
 SCHEDULE = {lane: max(period, QUIET.get(lane, 0.0)) for lane, period in PERIODS.items()}
+SCHEDULE["jobs"] = PERIODS["jobs"]  # its ranks are looked for
 ASKED = 2.0  # seconds between two questions to a daemon
 _LAST_LANES = ("fast", "normal", "jobs")
 _LAST_WAIT = 5.0  # seconds for the last look

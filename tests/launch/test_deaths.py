@@ -50,6 +50,7 @@ def test_the_first_is_told_and_not_those_it_takes_along(deaths: Deaths, tmp_path
             process.wait(PATIENCE)
         deaths.wait(0.2)
     (death,) = deaths.found
+    assert deaths.followed == 3
     assert death[1:] == (processes[1].pid, 1, 5, 1, None, signal.SIGKILL, 2)
     assert str(death) == (
         "rank 1 was the first to end after 5 steps: signal 9 (SIGKILL); 2 others were running"
@@ -106,9 +107,9 @@ def test_ranks_of_others_are_left_alone(tmp_path: Path) -> None:
 
 def test_watched_in_a_thread(tmp_path: Path) -> None:
     """As `run` does it; a folder that is not there costs nothing."""
-    with watching_deaths(str(tmp_path / "none"), os.getpid(), CLOCK, print) as found:
+    with watching_deaths(str(tmp_path / "none"), os.getpid(), CLOCK, print) as deaths:
         pass
-    assert found == []
+    assert (deaths.found, deaths.followed) == ([], 0)
     said: list[str] = []
     with (
         ranks(tmp_path, 0, 0) as processes,

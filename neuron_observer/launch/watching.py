@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from neuron_observer.daemon.pace import QUIET
-from neuron_observer.errors import ObserverError
+from neuron_observer.errors import DaemonError
+from neuron_observer.feed import Feed
 from neuron_observer.jobs.report import JobTally, concerns
 from neuron_observer.launch.kin import descends, status_of
 from neuron_observer.loop import PERIODS
@@ -21,9 +22,7 @@ from neuron_observer.model import Severity, State
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from neuron_observer.client.feed import ConnectedFeed
     from neuron_observer.clock import Clock
-    from neuron_observer.feed import Feed
     from neuron_observer.jobs.report import JobReport
     from neuron_observer.loop import Loop
     from neuron_observer.model import Entity, Event, Finding, Frame, Job
@@ -141,25 +140,53 @@ def by_loop(
             made[0].close()
 
 
-@contextmanager
-def by_daemon(
-    feed: ConnectedFeed, note: Callable[[Frame], None], say: Callable[[str], None], clock: Clock
-) -> Iterator[Callable[[], Feed | None]]:
-    """Watch by what this machine's daemon reads, asked each two seconds."""
-    over = threading.Event()
+class Polled(Feed, Protocol):
+    """A feed that asks somebody for a frame."""
 
-    def ask() -> Frame | None:
+    def poll(self) -> Frame:
+        """Ask now; `DaemonError` where there is no answer."""
+        ...
+
+
+class _Asking:
+    """Asks a daemon again and again; that it does not answer is told once, and that it does."""
+
+    def __init__(
+        self, feed: Polled, note: Callable[[Frame], None], say: Callable[[str], None]
+    ) -> None:
+        self._feed, self._note, self._say = feed, note, say
+        self._lost = False
+
+    def ask(self) -> Frame | None:
+        """Ask once; whatever goes wrong, the job goes on."""
         try:
-            frame = feed.poll()
-            note(frame)
-        except ObserverError as error:
-            say(f"the daemon does not answer: {error.message}")
+            frame = self._feed.poll()
+            self._note(frame)
+        except DaemonError as error:
+            if not self._lost:
+                self._say(f"not watched for now: {error.message}")
+            self._lost = True
             return None
+        except Exception as error:  # noqa: BLE001 - see above
+            self._say(f"a frame is lost: {type(error).__name__}: {error}")
+            return None
+        if self._lost:
+            self._say("watched again: the daemon answers")
+        self._lost = False
         return frame
 
+
+@contextmanager
+def by_daemon(
+    feed: Polled, note: Callable[[Frame], None], say: Callable[[str], None], clock: Clock
+) -> Iterator[Callable[[], Feed | None]]:
+    """Watch by what this machine's daemon reads, asked each two seconds."""
+    asking, over = _Asking(feed, note, say), threading.Event()
+
     def run() -> None:
-        while ask() is not None and not over.wait(ASKED):
-            pass
+        while not over.is_set():
+            asking.ask()
+            over.wait(ASKED)
 
     thread = threading.Thread(target=run, name="ask", daemon=True)
     thread.start()
@@ -169,7 +196,7 @@ def by_daemon(
         over.set()
         thread.join(_LAST_WAIT)
         ended, until = clock.wall(), clock.monotonic() + _LAST_WAIT
-        while (last := ask()) and last.snapshot.at < ended and clock.monotonic() < until:
+        while (last := asking.ask()) and last.snapshot.at < ended and clock.monotonic() < until:
             clock.wait(_AGAIN)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from neuron_observer.clock import SystemClock
-from neuron_observer.launch.watching import Watch, by_loop, kernel_lines
+from neuron_observer.clock import ManualClock, SystemClock
+from neuron_observer.errors import DaemonError
+from neuron_observer.launch.watching import Watch, by_daemon, by_loop, kernel_lines
 from neuron_observer.loop import Loop
 from neuron_observer.model import (
     NODE,
@@ -116,6 +117,50 @@ def test_what_breaks_is_told_and_costs_only_the_watching() -> None:
         pass
     assert feed() is None
     assert said == ["not watched any more: OSError: no such host"]
+
+
+class Asked(StillFeed):
+    """A daemon whose frames are as old as they are; None: it does not answer."""
+
+    def __init__(self, *frames: Frame | None) -> None:
+        super().__init__([frame([]).snapshot], NOT_JUDGED)
+        self._left = list(frames)
+
+    def poll(self) -> Frame:
+        """The next; the last for ever."""
+        found = self._left.pop(0) if len(self._left) > 1 else self._left[0]
+        if found is None:
+            raise DaemonError("no answer")
+        return found
+
+
+def test_by_a_daemon_until_a_frame_of_after_the_end() -> None:
+    """Earlier ones do not know yet that the job is over; one that is broken is told."""
+    clock = ManualClock(wall=WALL + 10)
+    feed = Asked(frame([], 1), frame([], 9), frame([], 11))
+    noted: list[float] = []
+    said: list[str] = []
+
+    def note(of: Frame) -> None:
+        noted.append(of.snapshot.at - WALL)
+        if len(noted) == 1:
+            raise ValueError("odd")
+
+    with by_daemon(feed, note, said.append, clock) as given:
+        while not said:
+            pass
+    assert given() is feed
+    assert noted == [1, 9, 11]
+    assert said == ["a frame is lost: ValueError: odd"]
+
+
+def test_a_daemon_that_does_not_answer_is_told_once() -> None:
+    """At the end nobody waits for it."""
+    said: list[str] = []
+    with by_daemon(Asked(None), print, said.append, ManualClock()):
+        while not said:
+            pass
+    assert said == ["not watched for now: no answer"]
 
 
 def test_kernel_lines_of_the_time() -> None:

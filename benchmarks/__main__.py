@@ -25,6 +25,8 @@ BENCHMARKS = (
     "resilience",
     "soak",
     "store",
+    "live",
+    "trainers",
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from neuron_observer.cli.options import direct_option, host_options, rules_option
@@ -44,6 +46,7 @@ def command(  # noqa: PLR0913 - one an option
     write heartbeats if neuron-observer is installed beside torch. What goes wrong is said on
     standard error as it happens, and at the end there is a report. Nothing ever ends the job.
     """
+    environment = dict(os.environ)  # the job's: nothing that is set in here is for it
     from neuron_observer.cli import running  # noqa: PLC0415 - help needs none of it
 
     host = running.Host(host_root, config_file, all_devices, extra)
@@ -55,4 +58,5 @@ def command(  # noqa: PLR0913 - one an option
         remedy = f"--allow {word}" if word else "--no-check"
         running.say(f"the job was not started; {remedy} starts it all the same")
         return checked.code
-    return running.run_and_report(host, command, checked, file, quiet=quiet)
+    job = running.Asked(command, environment)
+    return running.run_and_report(host, job, checked, file, quiet=quiet)

@@ -48,6 +48,13 @@ class Host(NamedTuple):
     rules: tuple[str, ...]
 
 
+class Asked(NamedTuple):
+    """The job that is to run."""
+
+    command: tuple[str, ...]
+    environment: dict[str, str]
+
+
 class Observer(NamedTuple):
     """Who watches, and how."""
 
@@ -79,7 +86,7 @@ def _compact(text: str) -> str:
 
 
 def run_and_report(
-    host: Host, command: tuple[str, ...], checked: Checked | None, file: str | None, *, quiet: bool
+    host: Host, asked: Asked, checked: Checked | None, file: str | None, *, quiet: bool
 ) -> int:
     """Run the job, say and write what came of it; its exit code, or a shell's if it has none."""
     tell = (lambda _: None) if quiet else say
@@ -87,7 +94,7 @@ def run_and_report(
         if checked:
             tell(checked.text)
         try:
-            ended = run(host, command, checked, tell)
+            ended = run(host, asked, checked, tell)
         except foreground.NotStartedError as error:
             say(error.message)
             return error.code
@@ -105,18 +112,16 @@ def _lines(of: Outcome) -> list[str]:
     return [*found, *outcome.course(of), *(f"note: {note}" for note in outcome.notes(of))]
 
 
-def run(
-    host: Host, command: tuple[str, ...], checked: Checked | None, tell: Callable[[str], None]
-) -> Outcome:
+def run(host: Host, asked: Asked, checked: Checked | None, tell: Callable[[str], None]) -> Outcome:
     """Run the job and watch it until it ends."""
     clock = SystemClock()
-    with hooked(os.environ) as told:
+    with hooked(asked.environment) as told:
         observer = _observer(host, told, tell, clock)
         with foreground.signals_caught() as signals:
             began, begin = clock.wall(), clock.monotonic()
-            job = foreground.start(command, told.environment, signals, clock)
+            job = foreground.start(asked.command, told.environment, signals, clock)
             watch = Watch(job.pid, tell)
-            watched = watching_deaths(told.folder, job.pid, clock, tell)
+            watched = watching_deaths(told.folder, job.pid, clock, tell, job.asked_to_end)
             with watched as deaths, observer.watching(watch) as feed:
                 exit_ = job.wait()
                 ended, seconds = clock.wall(), clock.monotonic() - begin
@@ -124,7 +129,7 @@ def run(
         hooked_ranks = max(watch.hooked, deaths.followed)
         reports = tuple(watch.reports())
     return outcome.Outcome(
-        command=command,
+        command=asked.command,
         began=began,
         ended=ended,
         seconds=seconds,

@@ -7,10 +7,12 @@ their heartbeat files. Only facts are told: that a rank was the first is no word
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import select
 import signal
+import struct
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +32,9 @@ MOST_RANKS = 1024
 _NAME = re.compile(r"rank-(\d{1,10})-(\d{1,19})\.hb")
 _ON_REQUEST = frozenset((signal.SIGTERM, signal.SIGINT, signal.SIGHUP))  # how launchers end ranks
 _LAST_WAIT = 2.0  # seconds
+# struct pidfd_info, its mask for the exit code, where that stands, and the request that gives it
+_INFO, _EXIT, _EXIT_CODE = 64, 1 << 3, 60
+_GET_INFO = 3 << 30 | _INFO << 16 | 0xFF << 8 | 11
 
 
 class Death(NamedTuple):
@@ -71,8 +76,16 @@ class _Rank(NamedTuple):
 class Deaths:
     """Watches the ranks below one process."""
 
-    def __init__(self, folder: str, pid: int, clock: Clock, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        folder: str,
+        pid: int,
+        clock: Clock,
+        say: Callable[[str], None],
+        asked_to_end: Callable[[], bool] = lambda: False,
+    ) -> None:
         """`folder`: of the heartbeat files; `pid`: the process that started all."""
+        self._asked_to_end = asked_to_end
         self._folder = folder
         self._pid = pid
         self._clock = clock
@@ -127,12 +140,13 @@ class Deaths:
 
     def _ended(self, descriptor: int) -> None:
         rank = self._alive.pop(descriptor)
-        how = _how_it_ended(rank.pid)
+        how = _how_it_ended(rank.pid, descriptor)
         head = _head(rank.file)
         self._poll.unregister(descriptor)
         os.close(descriptor)
         os.close(rank.file)
-        if self._over or how == (0, None) or how[1] in _ON_REQUEST or not self._alive:
+        well = how == (0, None) or how[1] in _ON_REQUEST or self._asked_to_end()
+        if well or self._over or not self._alive:
             return
         self._over = True
         death = Death(
@@ -161,15 +175,27 @@ class Deaths:
         self._alive.clear()
 
 
-def _how_it_ended(pid: int) -> tuple[int | None, int | None]:
-    """Exit code and signal, by the last field of stat (proc(5)), as long as it is a zombie."""
+def _how_it_ended(pid: int, descriptor: int) -> tuple[int | None, int | None]:
+    """Exit code and signal: of a zombie by the last field of stat (proc(5)).
+
+    Once its parent has taken note, by its pidfd (Linux 6.15, include/uapi/linux/pidfd.h).
+    """
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-        status = int(fields[49])
+        if fields[0] in (b"Z", b"X"):
+            return _meaning(int(fields[49]))
     except (OSError, IndexError, ValueError):
+        pass
+    info = bytearray(struct.pack("<Q", _EXIT).ljust(_INFO, b"\0"))
+    try:
+        fcntl.ioctl(descriptor, _GET_INFO, info)
+    except OSError:
         return None, None
-    if fields[0] not in (b"Z", b"X"):
-        return None, None
+    (told,) = struct.unpack_from("<Q", info)
+    return _meaning(*struct.unpack_from("<i", info, _EXIT_CODE)) if told & _EXIT else (None, None)
+
+
+def _meaning(status: int) -> tuple[int | None, int | None]:
     return (None, os.WTERMSIG(status)) if os.WIFSIGNALED(status) else (os.WEXITSTATUS(status), None)
 
 
@@ -187,10 +213,14 @@ def _head(file: int) -> heartbeat.Head | None:
 
 @contextmanager
 def watching_deaths(
-    folder: str, pid: int, clock: Clock, say: Callable[[str], None]
+    folder: str,
+    pid: int,
+    clock: Clock,
+    say: Callable[[str], None],
+    asked_to_end: Callable[[], bool] = lambda: False,
 ) -> Iterator[Deaths]:
-    """Watch in a thread; what is found grows as it happens."""
-    deaths, over = Deaths(folder, pid, clock, say), threading.Event()
+    """Watch in a thread; what is found grows as it happens. Ends that were asked for are none."""
+    deaths, over = Deaths(folder, pid, clock, say, asked_to_end), threading.Event()
 
     def run() -> None:
         try:

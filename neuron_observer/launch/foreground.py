@@ -32,6 +32,7 @@ _PASSED_ON = (
     signal.SIGUSR1,
     signal.SIGUSR2,
 )
+_ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 _WANT_TERMINAL = frozenset((signal.SIGTTIN, signal.SIGTTOU))
 _STOPS = _WANT_TERMINAL | {signal.SIGTSTP}  # SIGSTOP is the business of whoever sends it
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # a job is not to inherit that
@@ -140,6 +141,10 @@ class Job:
             self._take_terminal()
             if self._terminal is not None:
                 os.close(self._terminal)
+
+    def asked_to_end(self) -> bool:
+        """Whether a signal was passed on that ends what does not catch it."""
+        return not self._passed.keys().isdisjoint(_ENDING)
 
     def _ended(self) -> Exit | None:
         while True:

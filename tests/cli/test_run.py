@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,19 @@ def test_the_hook_is_asked_for(
     assert "NEURON_OBSERVER_HOOK=1" in told
     assert f"NEURON_OBSERVER_HOOK_DIR={tmp_path}" in told
     assert not [line for line in told if line.startswith("HOME=")]
+
+
+def test_nothing_else_is_told_to_the_job(
+    call: Callable[..., Result],
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What this program sets for itself, such as the threads of its libraries, is not the job's."""
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    before = set(os.environ)
+    assert call("run", "--allow", "unknown", "--host-root", "/", "--quiet", "env").code == 0
+    names = {line.partition("=")[0] for line in capfd.readouterr().out.splitlines()}
+    assert names - before == {"NEURON_OBSERVER_HOOK"}
 
 
 def test_an_unhealthy_node_is_given_no_job(

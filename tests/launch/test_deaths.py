@@ -80,6 +80,30 @@ def test_an_end_on_request_and_a_lonely_one_are_none(deaths: Deaths, tmp_path: P
     assert deaths.found == []
 
 
+def test_an_end_that_was_asked_for_is_none(tmp_path: Path) -> None:
+    """Whatever it looks like: a launcher kills what does not end soon enough."""
+    deaths = Deaths(str(tmp_path), os.getpid(), CLOCK, lambda _: None, lambda: True)
+    with ranks(tmp_path, 0, 0) as processes:
+        deaths.look()
+        processes[0].kill()
+        deaths.wait(PATIENCE)
+    deaths.close()
+    assert deaths.found == []
+
+
+def test_how_is_known_also_when_its_parent_was_faster(deaths: Deaths, tmp_path: Path) -> None:
+    """From Linux 6.15 on the kernel tells it by the pidfd; before, it is not known."""
+    with ranks(tmp_path, 0, 0) as processes:
+        deaths.look()
+        processes[0].kill()
+        processes[0].wait(PATIENCE)
+        until_found(deaths, 1)
+    (death,) = deaths.found
+    version = tuple(int(part) for part in os.uname().release.split(".")[:2])
+    assert death.signal == (signal.SIGKILL if version >= (6, 15) else None)
+    assert death.rank == 0
+
+
 def test_the_next_ranks_of_a_job_have_a_first_as_well(deaths: Deaths, tmp_path: Path) -> None:
     """A launcher starts all anew after one died."""
     for count in (1, 2):

@@ -28,7 +28,7 @@ SEVERITIES = {
     Tier.CRITICAL: Severity.CRITICAL,
 }
 
-RULES = {Kind.IMBALANCE: "workload-imbalance", Kind.ALWAYS: "always-slow"}  # else "straggler"
+RULES = {Kind.IMBALANCE: "imbalance", Kind.ALWAYS: "always-slow"}  # else "straggler"
 
 PROFILE = "profile the suspect and one healthy peer; compare Active Throttled % and kernel times"
 
@@ -238,7 +238,7 @@ def _of_slowdown(
         fields=fields,
     )
     return Finding(
-        id="job-slowdown",
+        id="job-slow",
         entity=Entity("job", job=job),
         severity=Severity.WARNING,
         confidence=Confidence.CONFIRMED,

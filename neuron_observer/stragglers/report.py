@@ -77,7 +77,7 @@ def _imbalance(uneven: Imbalance) -> Finding:
     }
     ratio = round(uneven.ratio, 4)
     return Finding(
-        id="workload-imbalance",
+        id="imbalance",
         entity=Entity("job"),
         severity=Severity.INFO,
         confidence=Confidence.CONFIRMED,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from neuron_observer.model import Action, Confidence, Entity, Evidence, Finding, Scalar, Severity
-from neuron_observer.stragglers.progress import HangKind, Progress, Stall
+from neuron_observer.stragglers.progress import HANGS, HangKind, Progress, Stall
 
 __all__ = ["HangKind", "Progress", "Stall", "blame", "finding"]
 
@@ -225,7 +225,7 @@ def finding(
     who = f"rank {', '.join(map(str, ranks))}" if ranks else "nobody can be named"
     fields: dict[str, Scalar] = {"class": stall.kind.value, "ranks": ",".join(map(str, ranks))}
     return Finding(
-        id="stall",
+        id=HANGS[stall.kind],
         entity=Entity("job", job=job) if row is None else _rank(topology, row, job),
         severity=Severity.CRITICAL,
         confidence=Confidence.CONFIRMED if stall.hardware else Confidence.PROBABLE,

@@ -74,7 +74,7 @@ def test_a_slow_job_without_a_name_says_why() -> None:
     """No hook: the job is slower, and nobody can be named."""
     job = Job(change=slow([11], 1.5, ONSET), source=TimeSource.NONE)
     (found,) = findings(job.run()[-1], job.world)
-    assert (found.id, found.entity.kind) == ("job-slowdown", "job")
+    assert (found.id, found.entity.kind) == ("job-slow", "job")
     assert "nobody can be named: no rank reports its own busy time" in found.message
     assert found.evidence[0].fields["first_step"] == ONSET
 

@@ -28,6 +28,8 @@ BENCHMARKS = (
     "soak",
     "store",
     "bundle",
+    "live",
+    "trainers",
 )
 
 

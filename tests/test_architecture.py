@@ -54,6 +54,7 @@ FLOORS = {
     "config": 5,
     "daemon": 5,
     "bundling": 5,
+    "launch": 5,
     "cli": 5,
     "__main__": 5,
 }
@@ -71,7 +72,10 @@ THIRD_PARTY = {
     "bcrypt": {"exporters"},
 }
 # parts that may write files, each inside its own directory or where its user says
-WRITERS = {"bundle", "config", "hook", "recording", "runbooks", "service", "store", "sim", "tui"}
+WRITERS = {"bundle", "config", "hook", "launch", "recording", "runbooks", "service", "store"} | {
+    "sim",
+    "tui",
+}
 SOCKET_MAKER = "exporters/unix_socket.py"  # removes the socket file that it made or that is dead
 # a feed gives frames, a report is about a reader and a loop ticks one (types only);
 # a reader reads lines on request; a check looks at a host, a timeline is played to the real reader
@@ -103,12 +107,14 @@ SAME_FLOOR = {
 }
 TOP = 5  # the top floor may import everything
 # a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request;
-# systemd's own programs when a service is installed; what reads a daemon's configuration
+# systemd's own programs when a service is installed; what reads a daemon's configuration;
+# the job of `run`
 PROCESS_STARTERS = {
-    "sources/helper.py",
-    "sources/child.py",
-    "service/commands.py",
     "cli/apart.py",
+    "launch/foreground.py",
+    "service/commands.py",
+    "sources/child.py",
+    "sources/helper.py",
 }
 
 
@@ -213,6 +219,7 @@ def test_only_known_modules_start_a_process(path: Path) -> None:
     """Subprocess is imported where a helper process is the point, and nowhere else."""
     if str(path.relative_to(PACKAGE)) not in PROCESS_STARTERS:
         assert "subprocess" not in _imports(path, types=False), path.name
+        assert not {"os.posix_spawnp", "os.posix_spawn"}.intersection(map(_name, _calls(path)))
 
 
 def _loaded(*arguments: str) -> set[str]:

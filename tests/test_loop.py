@@ -136,6 +136,19 @@ def test_each_lane_at_its_own_period(clock: ManualClock) -> None:
     assert sum("slow" in lanes for lanes in read) == 2
 
 
+def test_lanes_that_are_asked_for_are_read_at_once(clock: ManualClock) -> None:
+    """A last look reads what is not due; the grid of the lanes stays as it was."""
+    loop = loop_on(host_of(FILES), clock)
+    first = frame_of(loop.tick())
+    assert loop.tick() is None
+    clock.advance(0.1)
+    asked = frame_of(loop.tick(also=("normal",)))
+    assert asked.snapshot.monotonic == first.snapshot.monotonic + 0.1
+    read = {batch.read_at for batch in asked.snapshot.batches if batch.lane == "normal"}
+    assert read == {asked.snapshot.monotonic}
+    assert loop.tick() is None
+
+
 def test_rates_stay_between_two_reads(tmp_path: Path, clock: ManualClock) -> None:
     """Utilisation does not flicker to missing in the frames of the fast lane."""
     write(tmp_path, FILES)

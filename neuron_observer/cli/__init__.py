@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "record": ("neuron_observer.cli.record", "Record what is read of this host, to be replayed."),
     "replay": ("neuron_observer.cli.replay", "Play a recording through the rules and the page."),
     "rules": ("neuron_observer.cli.rules", "The rules: list them, or test them on timelines."),
+    "run": ("neuron_observer.cli.run", "Run a job, e.g. `run -- torchrun …`, and watch it."),
     "set-healthy": ("neuron_observer.cli.set_healthy", "Take a device as it is for well."),
     "simulate": ("neuron_observer.cli.simulate", "Write a simulated host, and keep it moving."),
     "snapshot": ("neuron_observer.cli.snapshot", "Everything that can be read of this host, once."),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from neuron_observer.client import Client
-    from neuron_observer.client.cached import Query
+    from neuron_observer.client.cached import Query, Told
 
 _OF_A_HOST = {  # parameter → option; each tells how a host is to be read
     "host_root": "--host-root",
@@ -119,18 +119,22 @@ def _about_a_host(context: click.Context) -> Iterator[str]:
 
 def judged(form: str, query: Query, host_root: str) -> int | None:
     """The daemon's check, printed in a form; its exit code. None: look at the host yourself."""
-    from neuron_observer.client import cached  # noqa: PLC0415 - where one may be asked
-
-    client = named()
-    if client is not None:
-        told = cached.by(client, form, query)
-    else:
-        client = here()
-        if client is None:
-            return None
-        told = cached.by_own(client, form, query, host_root)
+    told = answered(form, query, host_root)
+    if told is None:
+        return None
     if told.out:
         click.echo(told.out)
     if told.err:
         click.echo(told.err, err=True)
     return told.code
+
+
+def answered(form: str, query: Query, host_root: str) -> Told | None:
+    """The daemon's check in a form; None where there is no daemon to ask."""
+    from neuron_observer.client import cached  # noqa: PLC0415 - where one may be asked
+
+    client = named()
+    if client is not None:
+        return cached.by(client, form, query)
+    client = here()
+    return None if client is None else cached.by_own(client, form, query, host_root)

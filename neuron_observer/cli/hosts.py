@@ -83,13 +83,14 @@ def open_reader(  # noqa: PLR0913 - one an option
     reload: LastReload | None = None,
     jobs: bool = True,
     host: HostFs | None = None,
+    heartbeats: str | None = None,
 ) -> HostReader:
     """A reader of the host that the options name, or of one that they named before.
 
     A lasting one keeps descriptors, waits for no firmware and lives in the machine's own time;
     `configured`: a file, or what was read of it; `whole`: of a recording, from its first pass;
     `one_shot`: what hardware said may be read a second time at once; `deadline`: seconds that
-    firmware may take.
+    firmware may take; `heartbeats`: the folder of a job that has one of its own.
     """
     host = host or open_host(host_root)
     options = Options(
@@ -118,6 +119,8 @@ def open_reader(  # noqa: PLR0913 - one an option
             heartbeats=config.jobs.heartbeats,
             firmware_period=config.lanes.firmware if lasting else options.firmware_period,
         )
+    if heartbeats is not None:
+        options = options._replace(heartbeats=heartbeats)
     return HostReader(host, SystemClock() if lasting else clock_of(host, whole=whole), options)
 
 

@@ -20,17 +20,18 @@ from neuron_observer.loop import PERIODS
 from neuron_observer.loop.schedule import Schedule
 from neuron_observer.model import Frame
 from neuron_observer.oneshot import let_time_pass
-from neuron_observer.text import DASH, bytes_text, printable, seconds_text
+from neuron_observer.text import DASH, bytes_text, printable, seconds_text, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from neuron_observer.jobs.report import JobReport
-    from neuron_observer.model import Snapshot
+    from neuron_observer.model import Job, Snapshot
     from neuron_observer.observer import HostReader
 
 PERIOD = 2.0  # seconds
 _MOVING = ("fast", "normal", "jobs")
+_RANK_HEADS = ("RANK", "STEPS", "BUSY", "COLLECTIVES", "INPUT", "SLOW")
 
 
 @click.group()
@@ -131,8 +132,33 @@ def lines(of: JobReport) -> Iterator[str]:
         when = f"{instant(one.first)} to {instant(one.last)}"
         sure = f"{one.finding.severity.value}, {one.finding.confidence.value}"
         yield f"finding         {one.finding.id} ({sure}): {one.finding.message} ({when})"
+    yield from ranks_text(of.job)
     for note in of.notes:
         yield f"note: {note}"
+
+
+def ranks_text(job: Job) -> Iterator[str]:
+    """What each rank spent its steps on, as its step hook told last; slow ones are marked."""
+    paces = [(rank.rank, rank.pace) for rank in job.ranks if rank.pace]
+    if not paces:
+        return
+    rows = [
+        [
+            DASH if number is None else str(number),
+            str(pace.step),
+            *(_seconds(value) for value in (pace.busy, pace.wait, pace.input)),
+            f"{pace.straggler}, {pace.ratio:.2f}x" if pace.straggler and pace.ratio else "",
+        ]
+        for number, pace in paces
+    ]
+    shown = table(_RANK_HEADS, rows, (True,) * 5).splitlines()
+    yield from (f"{'' if at else 'ranks':<16}{line}" for at, line in enumerate(shown))
+    if job.pace and job.pace.detail:
+        yield f"note: who is slow can be told only in part: {job.pace.detail}"
+
+
+def _seconds(value: float | None) -> str:
+    return DASH if value is None else f"{value:.3f} s"
 
 
 def _hours(hours: float | None) -> str:

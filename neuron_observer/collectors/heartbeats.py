@@ -70,6 +70,7 @@ class HeartbeatCollector:
         self.folder = folder.strip("/")
         self._files: dict[str, _File] = {}
         self._told: set[str] = set()
+        self.idle_period = IDLE_PERIOD  # less where a job is awaited
         self._due = 0.0
         self._boot: str | None = None
         self.present = False  # whether the folder is there
@@ -104,7 +105,7 @@ class HeartbeatCollector:
             if name not in self._files:
                 self._files[name] = _File(mark, now)
         waiting = any(not file.over for file in self._files.values())
-        self._due = now + (PERIOD if waiting else IDLE_PERIOD) - 0.1
+        self._due = now + (PERIOD if waiting else self.idle_period) - 0.1
 
     def _names(self) -> dict[str, Mark]:
         try:

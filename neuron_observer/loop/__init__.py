@@ -132,17 +132,17 @@ class Loop:
         self._wakeups.close()
         self.reader.close()
 
-    def tick(self, *, woken: bool = False) -> Frame | None:
+    def tick(self, *, woken: bool = False, also: Collection[str] = ()) -> Frame | None:
         """Read what is due now and publish a frame; None if nothing is.
 
-        A wake-up makes the fast lane due outside its grid.
+        A wake-up makes the fast lane due outside its grid; `also` names others.
         """
         begin = self._clock.monotonic()
         late = self.schedule.late(begin)
         due = self.schedule.due(begin)
-        if not (due or woken):
+        if not (due or woken or also):
             return None
-        lanes = {*due, "fast"} if woken else due.keys()
+        lanes = {*due, *also, *(("fast",) if woken else ())}
         snapshot = self._read(lanes)
         if "normal" in lanes:
             self._fenced("wakeups", self._watch)

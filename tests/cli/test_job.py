@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from neuron_observer.cli.job import watch
+from neuron_observer.cli.job import ranks_text, watch
 from neuron_observer.clock import ManualClock
 from neuron_observer.errors import InputError
+from neuron_observer.model import JobPace, RankPace
 from neuron_observer.observer import HostReader
 from neuron_observer.sources.hostfs import DirectoryFs
 from tests.conftest import tree_file
+from tests.jobs.makers import torch_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,3 +88,23 @@ def test_a_recording_ends_where_it_ends(tree: Callable[[str], ListingFs]) -> Non
     found = list(watch(reader, 3600.0, 2.0))
     assert [round(one.monotonic - found[0].monotonic) for one in found] == [0, 2, 20]
     assert [len(one.jobs) for one in found] == [3, 3, 2]
+
+
+def test_ranks_side_by_side() -> None:
+    """What each spent its steps on; what is not known is a dash, a slow one is marked."""
+    job = torch_job(3)
+    paces = [
+        RankPace("training", 200, 0.1, busy=0.15, wait=0.05, input=0.001),
+        RankPace("training", 200, 0.1, busy=0.25, input=0.0, straggler="warning", ratio=1.667),
+        None,
+    ]
+    ranks = tuple(rank._replace(pace=pace) for rank, pace in zip(job.ranks, paces, strict=True))
+    pace = JobPace("training", detail="1 ranks have no step hook")
+    told = list(ranks_text(job._replace(ranks=ranks, pace=pace)))
+    assert told == [
+        "ranks           RANK  STEPS     BUSY  COLLECTIVES    INPUT  SLOW",
+        "                   0    200  0.150 s      0.050 s  0.001 s",
+        "                   1    200  0.250 s            \u2014  0.000 s  warning, 1.67x",
+        "note: who is slow can be told only in part: 1 ranks have no step hook",
+    ]
+    assert list(ranks_text(job)) == []

@@ -1,0 +1,1 @@
+"""Starting a job and watching it: what `run` is made of."""

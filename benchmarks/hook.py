@@ -87,7 +87,7 @@ def main() -> int:
     made = world()
     with tempfile.TemporaryDirectory(
         dir="/dev/shm" if Path("/dev/shm").is_dir() else None
-    ) as folder:  # noqa: S108 - /run is such a disk
+    ) as folder:
         os.environ["NEURON_OBSERVER_HOOK_DIR"] = folder
         if not hook.install():
             return 1

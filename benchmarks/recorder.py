@@ -146,7 +146,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
     print(machine())
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:  # noqa: S108 - a RAM disk
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         met = measure_cost(Path(folder), options.rounds)
     with tempfile.TemporaryDirectory() as folder:
         met &= measure_held(Path(folder), options.minutes)

@@ -75,10 +75,19 @@ class FileSetTape:
     """Hears what becomes of files that are read together; their reader says what changed."""
 
     def __init__(
-        self, hearing: Hearing, number: int, base: str, names: Sequence[str], *, lean: bool
+        self,
+        hearing: Hearing,
+        number: int,
+        base: str,
+        names: Sequence[str],
+        *,
+        lean: bool = False,
+        known: bool = False,
     ) -> None:
+        """`known`: its table stands elsewhere."""
         self.number, self.base, self.names = number, base, names
         self.retired = False
+        self._known = known
         self._hearing = hearing
         self._last: Sequence[Content] = ()  # the reader holds them too
         self._errors: dict[int, int] = {}  # by position, as far as they were told
@@ -146,7 +155,8 @@ class FileSetTape:
         """Rows of all of them."""
         self._errors.clear()
         held = [self._held(position, one) for position, one in enumerate(self._last)]
-        return self.rows(list(range(len(held))), held)
+        rows = self.rows(list(range(len(held))), held)
+        return rows if self._known else [self.table(), *rows]
 
     def _path(self, position: int) -> str:
         name = self.names[position]

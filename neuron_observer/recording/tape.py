@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 MOST_WAITING = 4096  # changes that are not packed yet
 LONGEST_WAITING = 15.0  # seconds of ticks that are not packed yet
 _CHANGE_BYTES = 100  # what a change takes until it is packed, about
+# what a path gives because of what stands there: a folder is no link, a link is no file
+_OF_THE_KIND = (errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.ENOTDIR)
 _COUNTS = ("cut", "dropped", "overruns", "restarts", "errors")
 
 
@@ -92,6 +94,8 @@ class HostTape:
     def read(self, path: str, content: Content) -> None:
         """A file was read one by one."""
         found = content_or_errno(content)
+        if found in _OF_THE_KIND:
+            return
         if isinstance(found, bytes):
             held = filters.held(path, found, self._scrub)
             if held is None:
@@ -153,6 +157,8 @@ class HostTape:
     def _stands(self, path: str, kind: str, found: object) -> None:
         """An answer, or why there is none: told if it is not what it was."""
         if isinstance(found, OSError):
+            if found.errno in _OF_THE_KIND:
+                return
             kind, found = "error", found.errno or errno.EIO
         if self._structure is None:
             with self._lock:
@@ -187,7 +193,10 @@ class HostTape:
         with self._lock:
             if key in self._sets:
                 self._sets.pop(key).retire()
-            files = FileSetTape(self._hearing, self._next_set, base, key[1], lean=self._lean)
+            known = self._structure is not None
+            files = FileSetTape(
+                self._hearing, self._next_set, base, key[1], lean=self._lean, known=known
+            )
             self._sets[key] = files
             self._next_set += 1
         if self._structure is not None:
@@ -253,17 +262,17 @@ class HostTape:
             begin, end = ticks[0].monotonic, ticks[-1].monotonic
             self._take(Chunk(encoding.packed(rows), begin, end, len(ticks)))
 
-    def base(self) -> bytes:
-        """All that stands, packed; call it when nothing waits."""
+    def base(self) -> tuple[bytes, ...]:
+        """All that stands, packed; call it when nothing waits. Its second part is often the same."""
         with self._lock:
             self._loose.forget_ended(self._standing.processes)
             rows = [*self._standing.rows(), *self._loose.standing()]
             for files in self._sets.values():
-                rows += [files.table(), *files.standing()]
+                rows += files.standing()
         rows += [_log_row(word, told) for word, told in self._logs.items()]
         if self._periods:
             rows.append(encoding.row("periods", self._periods))
-        return encoding.packed(["#base"]) + self._packed_structure + encoding.packed(rows)
+        return encoding.packed(["#base"]), self._packed_structure, encoding.packed(rows)
 
 
 def _log_row(word: str, told: tuple[object, ...]) -> str:

@@ -25,6 +25,8 @@ BENCHMARKS = (
     "resilience",
     "soak",
     "store",
+    "hook",
+    "hook_live",
 )
 
 

@@ -1283,10 +1283,8 @@ def callback() -> Any:
     Raises:
         ImportError: Transformers is not installed.
     """
-    from transformers import TrainerCallback  # type: ignore[import-not-found,unused-ignore]
-
-    methods = {name: _event(act) for name, act in _EVENTS.items()}
-    return type("HeartbeatCallback", (TrainerCallback,), methods)()
+    kind = importlib.import_module("transformers").TrainerCallback
+    return type("HeartbeatCallback", (kind,), {n: _event(act) for n, act in _EVENTS.items()})()
 
 
 def _event(act: Callable[[Recorder, Any], None]) -> Callable[..., None]:

@@ -28,8 +28,9 @@ BENCHMARKS = (
     "soak",
     "store",
     "bundle",
+    "hook",
+    "hook_live",
     "live",
-    "trainers",
 )
 
 

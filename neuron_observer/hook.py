@@ -553,8 +553,9 @@ _OTHERS = 8  # steps of another optimizer before it takes over as the one that m
 class _Vectors:
     """Wrappers in place of public functions: each calls the original once and changes nothing."""
 
-    def __init__(self, recorder: Recorder, *, local_graphs: bool) -> None:
+    def __init__(self, recorder: Recorder, blocking: set[str], *, local_graphs: bool) -> None:
         self.recorder = recorder
+        self.blocking = {*_BLOCKING_BACKENDS, *blocking}
         self.local_graphs = local_graphs  # the user says: no collectives in compiled graphs
         self.replaced: list[tuple[Any, str, Any, Any]] = []
         self.seen: set[tuple[str, str, str]] = set()
@@ -759,7 +760,7 @@ class _Vectors:
         found = marks.get(key)
         if found is None:
             members = self.distributed.get_world_size(group)
-            blocking = self.distributed.get_backend(group) in _BLOCKING_BACKENDS
+            blocking = self.distributed.get_backend(group) in self.blocking
             found = stamp(name, f"{size} {members}" if name in _COLLECTIVES else ""), blocking
             if len(marks) > 4096:  # shapes that never come back
                 marks.clear()
@@ -795,7 +796,7 @@ class _Vectors:
         self.models.add(id(model))
         self.recorder.expects = True
         engine, known = self.engine, weakref.ref(model)
-        blocking = self.distributed.get_backend(model.process_group) in _BLOCKING_BACKENDS
+        blocking = self.distributed.get_backend(model.process_group) in self.blocking
 
         def gradient(_: Any) -> None:
             try:
@@ -1131,7 +1132,12 @@ def _in_child() -> None:
 
 
 def install(
-    *, role: str = "", replica: str = "", folder: str = "", local_graphs: bool = False
+    *,
+    role: str = "",
+    replica: str = "",
+    folder: str = "",
+    local_graphs: bool = False,
+    blocking: Iterable[str] = (),
 ) -> bool:
     """Begin to record this process; False if it cannot be, which is logged.
 
@@ -1143,15 +1149,18 @@ def install(
         folder: where the heartbeat files are; by default `$NEURON_OBSERVER_HOOK_DIR`, else
             /run/neuron-observer-ranks.
         local_graphs: graphs of torch.compile hold no collectives, so what is outside them is all.
+        blocking: further backends of torch.distributed whose calls return when the result is there.
     """
     if _recorder is None and not _failed:
         with suppress(ImportError):
             importlib.import_module("torch")
-        _begin(role, replica, folder, local_graphs=local_graphs)
+        _begin(role, replica, folder, local_graphs=local_graphs, blocking=blocking)
     return _recorder is not None
 
 
-def _begin(role: str, replica: str, folder: str, *, local_graphs: bool) -> None:
+def _begin(
+    role: str, replica: str, folder: str, *, local_graphs: bool, blocking: Iterable[str] = ()
+) -> None:
     global _recorder, _vectors, _registered
     try:
         role = role or os.environ.get("NEURON_OBSERVER_HOOK_ROLE", "")
@@ -1166,7 +1175,8 @@ def _begin(role: str, replica: str, folder: str, *, local_graphs: bool) -> None:
             _registered = True
         torch = sys.modules.get("torch")
         if torch is not None:
-            _vectors = vectors = _Vectors(recorder, local_graphs=local_graphs)
+            backends = {*blocking, *os.environ.get("NEURON_OBSERVER_HOOK_BLOCKING", "").split(",")}
+            _vectors = vectors = _Vectors(recorder, backends, local_graphs=local_graphs)
             vectors.attach(torch)
             recorder.checked = vectors.adopt
         _FlightRecorder.start_if_asked(recorder)
@@ -1273,10 +1283,8 @@ def callback() -> Any:
     Raises:
         ImportError: Transformers is not installed.
     """
-    from transformers import TrainerCallback  # type: ignore[import-not-found,unused-ignore]
-
-    methods = {name: _event(act) for name, act in _EVENTS.items()}
-    return type("HeartbeatCallback", (TrainerCallback,), methods)()
+    kind = importlib.import_module("transformers").TrainerCallback
+    return type("HeartbeatCallback", (kind,), {n: _event(act) for n, act in _EVENTS.items()})()
 
 
 def _event(act: Callable[[Recorder, Any], None]) -> Callable[..., None]:

@@ -104,6 +104,10 @@ def test_a_backend_whose_calls_do_not_wait_is_not_known(folder: Path, job: Job) 
     job.step(job.reduce)
     assert (_last(folder).calls, _last(folder).source) == (1, hook.NONE)
     assert only(folder).entered == 1
+    hook.uninstall()
+    assert hook.install(blocking=["neuron"])
+    job.step(job.reduce)
+    assert _last(folder).source == hook.BLOCKING, "the script says that they do"
 
 
 def test_a_step_without_a_collective_is_not_known(folder: Path, job: Job) -> None:

@@ -47,18 +47,19 @@ _HEADER, _RECORD, _RECORDS = 1024, 64, 256
 _SIZE = _HEADER + _RECORD * _RECORDS
 _FIXED = struct.Struct("<8sHHHHQIIQ16s")  # 0: what never changes, and the generation
 _IDENTITY = struct.Struct("<iiii")  # 56: rank, world size, local rank, restart count
-_STATE = struct.Struct("<BBB")  # 72: phase, wait source, flags
-_PROGRESS = struct.Struct("<Qdd")  # 80: steps, monotonic and wall clock of that
+# 72: phase, wait source, flags; 80: steps, monotonic and wall clock of that
+_PROGRESS = struct.Struct("<BBB5xQdd")
 _STEP = struct.Struct("<QddddddIBBH")
 _TEXTS = ((256, 64), (320, 64), (384, 128))  # role, replica, hint of the job
 _GENERATION, _ENTERED, _COMPLETED, _PAUSES = 2, 13, 14, 24  # in words of 8 bytes
 _SINCE, _BEGIN, _ASKED, _PHASE_AT = 15, 21, 22, 23
 _STAMP = slice(128, 168)  # name and hash of the last collective
-_CHECK_EVERY = 64  # steps between looks at the file itself and at who we are
+_CHECK_PERIOD = 5.0  # s between looks at the file itself and at who we are
 _SWEEP_AFTER = 600.0  # s that the file of a dead process is left for its readers
 _RENEWALS = 8  # a folder that is emptied again and again is somebody's will
 
 _log = logging.getLogger("neuron_observer.hook")
+_monotonic = time.monotonic  # looked up once: the least is taken from the job
 
 
 class _File:
@@ -212,6 +213,14 @@ class Recorder:
     by a signal: the next one brings the generation back to even.
     """
 
+    __slots__ = (  # a third less time for each act than with a dictionary
+        "asking", "bytes", "check_at", "checked", "compiled", "entered", "entered_before",
+        "expects", "file", "flags", "folder", "free", "generation", "helper", "identity",
+        "in_collectives", "input_seen", "met", "numbers", "owner", "paused_in", "pauses", "phase",
+        "pid", "renewals", "shortest", "source", "stamped", "step_began", "step_flags", "steps",
+        "texts", "tokens", "unknown", "waited", "words",
+    )  # fmt: skip
+
     def __init__(self, *, role: str = "", replica: str = "", folder: str = "") -> None:
         self.texts = (role, replica, "")
         self.folder = folder or os.environ.get("NEURON_OBSERVER_HOOK_DIR") or FOLDER
@@ -224,15 +233,16 @@ class Recorder:
         """As at the start of the process; after a fork the child begins anew."""
         self.file: _File | None = None
         self._detach()
-        self.owner = 0
+        self.owner = 0  # the thread that writes, once there is one
+        self.free = 0  # the same while it is in no collective
         self.pid = os.getpid()
         self.generation = 0
         self.entered = self.steps = self.pauses = self.renewals = 0
-        self.inside = self.asking = False
+        self.asking = False
         self.phase, self.source = INIT, NONE
         self.identity = (-1, -1, -1, 0)
         self.paused_in: dict[int, tuple[int, int]] = {}
-        self.step_began = 0.0
+        self.step_began = self.check_at = 0.0
         self.input_seen = False
         self.expects = False  # gradients are reduced out of sight: a step without is not known
         self.compiled = False
@@ -242,10 +252,10 @@ class Recorder:
 
     def _clear(self) -> None:
         """A new step: nothing seen of it yet."""
-        self.inside = False  # also where a signal cut a collective short
+        self.free = self.owner  # also where a signal cut a collective short
         self.in_collectives = 0.0
         self.shortest = math.inf
-        self.calls = 0
+        self.entered_before = self.entered
         self.waited = 0.0
         self.tokens = math.nan
         self.step_flags = 0
@@ -257,7 +267,7 @@ class Recorder:
     def open(self) -> None:
         """Make the file if there is none; the calling thread becomes the one that writes."""
         if self.file is None:
-            self.owner = threading.get_ident()
+            self.owner = self.free = threading.get_ident()
             self.step_began = time.monotonic()
             self._take(_File(self.folder))
 
@@ -305,8 +315,8 @@ class Recorder:
         self.words[_GENERATION] = self.generation
 
     def _write_state(self, now: float) -> None:
-        _STATE.pack_into(self.bytes, 72, self.phase, self.source, self.flags)
-        _PROGRESS.pack_into(self.bytes, 80, self.steps, now, time.time())
+        state = self.phase, self.source, self.flags
+        _PROGRESS.pack_into(self.bytes, 72, *state, self.steps, now, time.time())
         self.numbers[_PHASE_AT] = now
         self.words[_PAUSES] = self.pauses
 
@@ -337,7 +347,7 @@ class Recorder:
 
     def close(self, *, ended: bool) -> None:
         """Stop writing. A file that stays behind says that its process did not end well."""
-        self.inside = self.asking = True  # wrappers that somebody still holds pass through
+        self.free, self.owner, self.asking = 0, -1, True  # wrappers still held pass through
         if self.helper is not None:
             self.helper.stopped.set()
         file, self.file = self.file, None
@@ -370,7 +380,7 @@ class Recorder:
         """A collective begins: `mark` is its stamp. Returns its time."""
         if self.file is None:
             self.open()
-        self.inside = True
+        self.free = 0
         self.entered = entered = self.entered + 1
         words = self.words
         words[2] = self.generation + 1
@@ -378,15 +388,15 @@ class Recorder:
         if mark is not self.stamped:
             self.bytes[_STAMP] = mark
             self.stamped = mark
-        self.numbers[15] = now = time.monotonic()
+        self.numbers[15] = now = _monotonic()
         self.generation = generation = self.generation + 2
         words[2] = generation
         return now
 
     def leave(self, began: float) -> None:
         """It has ended."""
-        spent = time.monotonic() - began
-        self.inside = False
+        spent = _monotonic() - began
+        self.free = self.owner
         words = self.words
         words[2] = self.generation + 1
         words[14] = self.entered
@@ -394,13 +404,12 @@ class Recorder:
         self.generation = generation = self.generation + 2
         words[2] = generation
         self.in_collectives += spent
-        self.calls += 1
         if spent < self.shortest:  # noqa: PLR1730 - min() costs twice as much
             self.shortest = spent
 
     def abandon(self) -> None:
         """It failed: it stays entered and not completed, and the step is not known."""
-        self.inside = False
+        self.free = self.owner
         self.unknown = True
         if self.file is not None:
             self._odd()
@@ -446,7 +455,8 @@ class Recorder:
             self.open()
         now = time.monotonic()
         known = not (self.unknown or self.compiled) and (self.met or not self.expects)
-        known = known and self.calls > 0
+        calls = self.entered - self.entered_before
+        known = known and calls > 0
         self.source = source = BLOCKING if known else NONE
         steps = self.steps
         self.words[2] = self.generation + 1
@@ -458,17 +468,19 @@ class Recorder:
             self.in_collectives if known else math.nan,
             self.shortest if known else math.nan,
             self.waited if self.input_seen else math.nan,
-            self.tokens, self.calls, self.step_flags | self.compiled, source, 0,
+            self.tokens, calls, self.step_flags | self.compiled, source, 0,
         )  # fmt: skip
         self.steps = steps + 1
-        _PROGRESS.pack_into(self.bytes, 80, steps + 1, now, time.time())
-        _STATE.pack_into(self.bytes, 72, TRAINING, source, self.flags)
+        _PROGRESS.pack_into(
+            self.bytes, 72, TRAINING, source, self.flags, steps + 1, now, time.time()
+        )
         self.numbers[_BEGIN] = now
         self.generation = generation = self.generation + 2
         self.words[2] = generation
         self.step_began = now
         self._clear()
-        if self.steps % _CHECK_EVERY == 0:
+        if now >= self.check_at:
+            self.check_at = now + _CHECK_PERIOD
             self._check()
             self.checked()
 
@@ -547,8 +559,7 @@ class _Vectors:
         self.replaced: list[tuple[Any, str, Any, Any]] = []
         self.seen: set[tuple[str, str, str]] = set()
         self.handles: list[Callable[[], None]] = []
-        self.marks: list[dict[Any, tuple[bytes, bool]]] = []
-        self.anchor: Callable[[], Any] | None = None
+        self.anchor: Callable[[], Any] = _nothing  # the optimizer that marks steps
         self.others: dict[int, int] = {}
         self.depth = 0  # of backward passes
         self.reducing = 0.0  # since when
@@ -650,39 +661,56 @@ class _Vectors:
 
     # -- who calls
 
-    def elsewhere(self) -> bool:
-        """Whether another thread than the one that writes is here. The first to come is the one."""
+    def passes(self) -> bool:
+        """Whether a call is none to be timed: part of another, or of a thread that does not write.
+
+        The first thread that trains is the one that writes.
+        """
         recorder = self.recorder
-        if recorder.owner == 0 and not recorder.inside:
+        if recorder.owner == 0:
             recorder.open()
-        return recorder.owner != threading.get_ident()
+        if recorder.owner == threading.get_ident():
+            return not recorder.free
+        if recorder.owner > 0:
+            recorder.uncertain()
+        return True
+
+    def here(self) -> bool:
+        """Whether this is the thread that writes, or there is none yet."""
+        return self.recorder.owner in (0, threading.get_ident())
 
     # -- collectives
 
     def _collective(self, original: Any, name: str) -> Any:  # noqa: C901 - inlined: it is dear
         recorder, compiling, ident = self.recorder, self.compiling, threading.get_ident
-        enter, leave = recorder.enter, recorder.leave
+        monotonic = time.monotonic
+        even = _COLLECTIVES.get(name, False)
         marks: dict[Any, tuple[bytes, bool]] = {}
-        self.marks.append(marks)
-        even, place, first = _COLLECTIVES.get(name, False), *_parameters(original)
         handle = name != "recv"  # which returns a rank
+        mark = functools.partial(self.mark, marks, name, *_parameters(original))
 
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if compiling() or recorder.inside:  # being traced, or a part of another one
+        def call(*args: Any, **kwargs: Any) -> Any:  # noqa: C901 - inlined: it is dear
+            if compiling():  # a graph is traced: not a trace of us may be in it
                 return original(*args, **kwargs)
             began = None
             try:
-                if recorder.owner == ident() or not self.elsewhere():
-                    group = kwargs.get("group") if len(args) <= place else args[place]
-                    size = (args[0] if args else kwargs[first]).numel() if even else 0
-                    mark = marks.get(size if group is None else (size, id(group)))
-                    if mark is None:
-                        mark = self.mark(marks, name, size, group)
-                    if not mark[1]:
+                if recorder.free == ident() or not self.passes():
+                    found = None
+                    if not kwargs and len(args) == even:  # most calls: a tensor, or nothing
+                        found = marks.get(args[0].numel() if even else 0)
+                    named, blocking = found or mark(args, kwargs)
+                    if not blocking:
                         recorder.unknown = True
-                    began = enter(mark[0])
-                else:
-                    recorder.uncertain()
+                    # as Recorder.enter(), whose call would cost a tenth of all this
+                    recorder.free = 0
+                    recorder.entered = entered = recorder.entered + 1
+                    words = recorder.words
+                    words[2] = recorder.generation + 1
+                    words[13] = entered
+                    if named is not recorder.stamped:
+                        recorder.bytes[128:168] = recorder.stamped = named
+                    recorder.numbers[15] = began = monotonic()
+                    recorder.generation = words[2] = recorder.generation + 2
             except Exception as error:
                 _fail(error)
             if began is None:
@@ -693,7 +721,16 @@ class _Vectors:
                 recorder.abandon()
                 raise
             try:
-                leave(began)
+                spent = monotonic() - began
+                recorder.free = recorder.owner
+                words = recorder.words
+                words[2] = recorder.generation + 1
+                words[14] = recorder.entered
+                recorder.numbers[15] = 0.0
+                recorder.generation = words[2] = recorder.generation + 2
+                recorder.in_collectives += spent
+                if spent < recorder.shortest:  # noqa: PLR1730 - see leave()
+                    recorder.shortest = spent
                 if result is not None and handle:
                     recorder.uncertain()
             except Exception as error:
@@ -703,15 +740,30 @@ class _Vectors:
         return call
 
     def mark(
-        self, marks: dict[Any, tuple[bytes, bool]], name: str, size: int, group: Any
+        self,
+        marks: dict[Any, tuple[bytes, bool]],
+        name: str,
+        place: int,
+        first: str,
+        args: Any,
+        kwargs: Any,
     ) -> tuple[bytes, bool]:
-        """The stamp of a collective, and whether a call of it lasts as long as the wait."""
-        members = self.distributed.get_world_size(group)
-        blocking = self.distributed.get_backend(group) in _BLOCKING_BACKENDS
-        found = stamp(name, f"{size} {members}" if name in _COLLECTIVES else ""), blocking
-        if len(marks) > 4096:  # shapes that never come back
-            marks.clear()
-        marks[size if group is None else (size, id(group))] = found
+        """The stamp of a collective, and whether a call of it lasts as long as the wait.
+
+        Kept in `marks` by its size, and its group if it names one.
+        """
+        group = args[place] if len(args) > place else kwargs.get("group")
+        even = _COLLECTIVES.get(name, False)
+        size = (args[0] if args else kwargs[first]).numel() if even else 0
+        key = size if group is None else (size, id(group))
+        found = marks.get(key)
+        if found is None:
+            members = self.distributed.get_world_size(group)
+            blocking = self.distributed.get_backend(group) in _BLOCKING_BACKENDS
+            found = stamp(name, f"{size} {members}" if name in _COLLECTIVES else ""), blocking
+            if len(marks) > 4096:  # shapes that never come back
+                marks.clear()
+            marks[key] = found
         return found
 
     def _out_of_sight(self, original: Any) -> Any:
@@ -719,7 +771,7 @@ class _Vectors:
         recorder = self.recorder
 
         def before(*_: Any) -> None:
-            if not recorder.inside:
+            if recorder.free or recorder.owner == 0:
                 recorder.uncertain()
 
         return self._around(original, before)
@@ -747,7 +799,7 @@ class _Vectors:
 
         def gradient(_: Any) -> None:
             try:
-                here = blocking and self.recorder.owner in (0, threading.get_ident())
+                here = blocking and self.here()
                 owner = known()
                 if here and owner is not None and not _uneven(owner):
                     self.announced = owner.require_backward_grad_sync
@@ -761,7 +813,7 @@ class _Vectors:
     def computed(self) -> None:
         """All gradients of the outermost pass are there; an inner one would end too early."""
         try:
-            if self.depth == 1 and not self.reducing and not self.recorder.inside:
+            if self.depth == 1 and not self.reducing and not self.passes():
                 enter = self.recorder.enter if self.announced else _clock
                 self.reducing = enter(_REDUCING)
         except Exception as error:
@@ -771,7 +823,7 @@ class _Vectors:
         recorder = self.recorder
 
         def before(*_: Any) -> bool:
-            if recorder.owner not in (0, threading.get_ident()):
+            if not self.here():
                 return False
             self.depth += 1
             if recorder.phase == EVALUATION:
@@ -796,25 +848,29 @@ class _Vectors:
         """An optimizer stepped. The first to do so marks the steps; others belong to them."""
         try:
             recorder = self.recorder
-            if _by_hand or recorder.owner not in (0, threading.get_ident()):
+            if _by_hand or (recorder.owner != threading.get_ident() and not self.here()):
                 return
-            anchor = self.anchor() if self.anchor is not None else None
-            if anchor is not optimizer:
-                count = self.others[id(optimizer)] = self.others.get(id(optimizer), 0) + 1
-                if anchor is not None and count <= _OTHERS:
-                    return
-                self.anchor = weakref.ref(optimizer)
-            if self.others:
-                self.others.clear()
-            recorder.finish()
+            if (self.anchor() is optimizer and not self.others) or self._marks(optimizer):
+                recorder.finish()
         except Exception as error:
             _fail(error)
+
+    def _marks(self, optimizer: Any) -> bool:
+        """Whether a step of this optimizer ends a step, if another's was seen."""
+        anchor = self.anchor()
+        if anchor is not optimizer:
+            count = self.others[id(optimizer)] = self.others.get(id(optimizer), 0) + 1
+            if anchor is not None and count <= _OTHERS:
+                return False
+            self.anchor = weakref.ref(optimizer)
+        self.others.clear()
+        return True
 
     def _loader(self, original: Any) -> Any:
         recorder = self.recorder
 
         def before(*_: Any) -> float | None:
-            if recorder.asking or recorder.owner not in (0, threading.get_ident()):
+            if recorder.asking or not self.here():
                 return None
             if not self.adopted:
                 self.adopt()
@@ -834,7 +890,7 @@ class _Vectors:
 
         def before(*_: Any) -> int | None:
             was = recorder.phase
-            here = recorder.owner in (0, threading.get_ident()) and was != phase
+            here = self.here() and was != phase
             return was if here and recorder.pause(phase) else None
 
         return self._around(original, before, recorder.turn)
@@ -849,7 +905,7 @@ class _Vectors:
         """A graph is compiled: it takes long, and what is in it is not seen any more."""
         try:
             self._compiled()
-            if self.recorder.owner in (0, threading.get_ident()):
+            if self.here():
                 self.recorder.turn(COMPILE)
         except Exception as error:
             _fail(error)
@@ -970,7 +1026,7 @@ class _FlightRecorder(threading.Thread):
                     self._write(_trace(self.LIMIT))
 
     def _stuck(self, since: float) -> bool:
-        training = self.recorder.phase == TRAINING or self.recorder.inside
+        training = self.recorder.phase == TRAINING or not self.recorder.free
         return training and time.monotonic() - since >= self.patience
 
     def _write(self, data: bytes) -> None:

@@ -97,6 +97,8 @@ SAME_FLOOR = {
     ("replay", "observer"),
     ("replay", "recording"),
     ("recording", "observer"),
+    ("checks", "recording"),
+    ("checks", "replay"),
 }
 TOP = 5  # the top floor may import everything
 # a read that hangs in the kernel must not hang with us; journalctl and neuron-monitor on request;

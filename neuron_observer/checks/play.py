@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from neuron_observer.checks.recorded import recorded
 from neuron_observer.checks.stage import Stage, workers
 from neuron_observer.clock import ManualClock
 from neuron_observer.collectors.firmware import PERIOD
@@ -116,7 +117,7 @@ def play(timeline: Timeline, rules: Sequence[Rule]) -> Result:
     waiting = sorted(timeline.expect, key=lambda one: one.at)
     problems: list[str] = []
     before: tuple[tuple[Finding, ...], Health] | None = None
-    for at, findings, health in Play(timeline, rules).ticks():
+    for at, findings, health in _ticks(timeline, rules):
         while waiting and waiting[0].at < at and before:
             problems += differences(timeline.fault, waiting.pop(0), *before)
         before = findings, health
@@ -124,6 +125,14 @@ def play(timeline: Timeline, rules: Sequence[Rule]) -> Result:
         if before:
             problems += differences(timeline.fault, one, *before)
     return Result(timeline, tuple(problems))
+
+
+def _ticks(
+    timeline: Timeline, rules: Sequence[Rule]
+) -> Iterator[tuple[float, tuple[Finding, ...], Health]]:
+    if timeline.recorded:
+        return recorded(timeline.host, rules, timeline.seconds)
+    return Play(timeline, rules).ticks()
 
 
 def differences(

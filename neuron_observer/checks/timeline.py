@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _STEP = ("at", "every", "until", "write", "add", "fail", "hang", "remove", "restore", "link")
 _STEP_KEYS = (*_STEP, "space", "kernel", "monitor", "wall", "stall")
 _EXPECT_KEYS = ("at", "findings", "verdict", "others", "not_covered")
-_TIMELINE_KEYS = ("name", "host", "seconds", "wall", "steps", "expect")
+_TIMELINE_KEYS = ("name", "host", "recording", "seconds", "wall", "steps", "expect")
 _ERRNO = {name: number for number, name in errno.errorcode.items()}
-_LISTINGS = (".tsv.gz", ".tsv")
+_LISTINGS = (".tsv.gz", ".tsv", ".nobs.gz")
 
 
 class Deed(NamedTuple):
@@ -62,6 +62,7 @@ class Timeline(NamedTuple):
     steps: tuple[Step, ...]
     expect: tuple[Expectation, ...]
     file: str
+    recorded: bool = False  # the host is a recording, and nothing is done to it
 
     @property
     def has_reports(self) -> bool:
@@ -108,19 +109,24 @@ class _Reader:
     def timeline(self, fault: str, of: dict[str, Any]) -> Timeline:
         self._name = f"{of.get('name', '?')}: "
         self.known(of, _TIMELINE_KEYS, "a timeline")
-        missing = [key for key in ("name", "host", "seconds", "expect") if key not in of]
+        recorded = "recording" in of
+        needed = ("name", "expect") if recorded else ("name", "host", "seconds", "expect")
+        missing = [key for key in needed if key not in of]
         if missing:
             raise self.wrong(f"the key {missing[0]!r} is missing")
+        if recorded and (beside := [key for key in ("host", "wall", "steps") if key in of]):
+            raise self.wrong(f"a recording is played as it is: {beside[0]!r} has no place here")
         steps = [step for one in self.items(of, "steps") for step in self._steps(one, of)]
         return Timeline(
             fault,
             str(of["name"]),
-            self._host(str(of["host"])),
-            self.number(of, "seconds"),
+            self._host(str(of["recording" if recorded else "host"])),
+            self.number(of, "seconds") if "seconds" in of else float("inf"),
             self._wall(of.get("wall")),
             tuple(sorted(steps, key=lambda step: step.at)),
             tuple(self._expectation(one) for one in self.items(of, "expect")),
             str(self._path),
+            recorded,
         )
 
     def _host(self, name: str) -> str:

@@ -105,7 +105,7 @@ def command(  # noqa: PLR0913 - one an option
             jobs=not no_jobs,
             host=heard,
         )
-        file.write(encoding.packed([header_row(reader)]) + tape.base())
+        file.write(b"".join([encoding.packed([header_row(reader)]), *tape.base()]))
         _record(file, tape, reader, seconds)
     lasted = seconds_text(file.span)
     click.echo(f"{name}: {lasted}, {file.ticks} ticks, {bytes_text(file.bytes)}", err=True)

@@ -121,7 +121,10 @@ def test(
     only: str,
     files: tuple[Path, ...],
 ) -> None:
-    """Play timelines (YAML), or judge captures; ends with 2 if one is not as it must be."""
+    """Play timelines (YAML), or judge captures and recordings.
+
+    Ends with 2 if a timeline is not as it must be.
+    """
     rules = _load(extra)
     failed = played = 0
     for file in files:
@@ -153,12 +156,17 @@ def _told(result: Result) -> str:
 
 
 def _judge(file: Path, rules: Sequence[Rule]) -> None:
-    """What the rules say of a capture: nothing is expected of it."""
+    """What the rules say of a capture or recording: nothing is expected of it."""
     from neuron_observer.checks.play import judge_capture  # noqa: PLC0415 - costs the reader
+    from neuron_observer.checks.recorded import recorded  # noqa: PLC0415 - the same
+    from neuron_observer.recording.reader import SUFFIX  # noqa: PLC0415 - the same
     from neuron_observer.rules.explain import entity_text  # noqa: PLC0415 - with the rules
     from neuron_observer.sources.listing import read_listing  # noqa: PLC0415 - the same
 
-    findings, health = judge_capture(read_listing(str(file)), rules)
+    if file.name.endswith(SUFFIX):
+        *_, (_, findings, health) = recorded(str(file), rules)
+    else:
+        findings, health = judge_capture(read_listing(str(file)), rules)
     click.echo(f"{file}: {health.verdict.value}: {printable(health.reason)}")
     for one in findings:
         shadow = ", shadow" if one.shadow else ""

@@ -1,10 +1,14 @@
-"""What a tape heard, as rows of a recording (their form: `sources.rows`), and packed."""
+"""What a tape heard, as rows of a recording (their form: `sources.rows`), and packed.
+
+Rows that come by the hundred a second are put together by hand: a list of numbers prints as JSON.
+"""
 
 from __future__ import annotations
 
 import errno
 import json
 import zlib
+from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING, Any
 
 from neuron_observer.sources.rows import SEPARATOR
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
 _GZIP = 31  # wbits: a member of a gzip file
 _LEVEL = 1  # of compression: the next one takes twice the time for a tenth of the bytes
 _SEPARATOR = SEPARATOR.encode()
-json_text = json.JSONEncoder(separators=(",", ":")).encode
+_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def text_of(raw: bytes) -> str:
@@ -27,12 +31,22 @@ def text_of(raw: bytes) -> str:
 
 def row(word: str, value: Any) -> str:
     """A comment row."""
-    return f"#{word} {json_text(value)}"
+    return f"#{word} {_json(value)}"
 
 
 def file_row(path: str, raw: bytes) -> str:
     """A file and its content."""
-    return row("host", [path, "0444", text_of(raw)])
+    return f'#host [{quoted(path)},"0444",{quoted(text_of(raw))}]'
+
+
+def link_row(path: str, target: str) -> str:
+    """A link and where it points."""
+    return f'#host [{quoted(path)},"l",{quoted(target)}]'
+
+
+def process_row(pid: str) -> str:
+    """A process that is there, whatever else is known of it."""
+    return f'#host ["proc/{pid}","d",""]'
 
 
 def error_row(path: str, number: int) -> str:
@@ -56,15 +70,25 @@ def folder_row(path: str, entries: Iterable[Entry]) -> str:
 def set_rows(
     number: int,
     path_of: Callable[[int], str],
-    positions: Sequence[int],
+    positions: list[int],
     contents: Sequence[bytes],
 ) -> list[str]:
     """Contents of some files of a set: one row, unless one of them holds the separator itself."""
     joined = _SEPARATOR.join(contents)
     if joined.count(_SEPARATOR) == len(contents) - 1:
-        return [row("set", [number, positions, text_of(joined)])]
+        return [f"#set [{number}, {positions}, {quoted(text_of(joined))}]"]
     pairs = zip(positions, contents, strict=True)
     return [file_row(path_of(position), content) for position, content in pairs]
+
+
+def took_row(numbers: list[int], read_at: float, seconds: float) -> str:
+    """Sets that were read together."""
+    return f"#took [{numbers}, {read_at!r}, {seconds!r}]"
+
+
+def tick_row(monotonic: float, wall: float, lanes: Iterable[str]) -> str:
+    """A turn of the reader begins."""
+    return f"#tick [{monotonic!r}, {wall!r}, {_json(list(lanes))}]"
 
 
 def packed(rows: Sequence[str]) -> bytes:

@@ -143,6 +143,8 @@ class FlightRecorder:
 
     def _requests(self) -> list[tuple[str, Future[str]]]:
         found: list[tuple[str, Future[str]]] = []
+        if self._asked.empty():
+            return found
         while True:
             try:
                 why, future = self._asked.get_nowait()

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from neuron_observer.recording import encoding, filters
 
 if TYPE_CHECKING:
-    from collections import deque
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from neuron_observer.sources.filesets import Content
 
 LOOSE = 0  # the number of the set of files that are read one by one
+_BYTES = {bytes}
 
 
-class Took(NamedTuple):
-    """Files of a set were read (monotonic), and it took so many seconds."""
-
-    files: FileSetTape
-    read_at: float
-    seconds: float
-
-
-class Changed(NamedTuple):
+@dataclass(slots=True, frozen=True)
+class Changed:
     """Some files of a set are not what they were: their bytes, or an errno."""
 
     files: Files
@@ -32,12 +27,35 @@ class Changed(NamedTuple):
     contents: Sequence[bytes | int]
 
 
+# Files of a set were read (monotonic), and it took so many seconds: a hundred times a second.
+Took: TypeAlias = "tuple[FileSetTape, float, float]"
+# What else is heard is a row already.
+Heard: TypeAlias = "str | Took | Changed"
+
+
 class Files(Protocol):
     """A set of files, as rows."""
 
-    def rows(self, positions: Sequence[int], contents: Sequence[bytes | int]) -> list[str]:
+    def rows(self, positions: list[int], contents: list[bytes | int]) -> list[str]:
         """Rows of contents that are new."""
         ...
+
+
+class Hearing:
+    """What was heard since the last tick; any thread adds."""
+
+    def __init__(self) -> None:
+        self.items: deque[Heard] = deque()
+        self.weight = 0  # how many files changed, about
+
+    def add(self, row: str) -> None:
+        """A row, as it will stand."""
+        self.items.append(row)
+        self.weight += 1 + len(row) // 64
+
+    def take(self) -> list[Heard]:
+        """All of it; nothing is lost that comes meanwhile."""
+        return [self.items.popleft() for _ in range(len(self.items))]
 
 
 def process_of(path: str) -> str:
@@ -58,62 +76,76 @@ class FileSetTape:
 
     def __init__(
         self,
-        heard: deque[str | Took | Changed],
+        hearing: Hearing,
         number: int,
         base: str,
         names: Sequence[str],
         *,
-        lean: bool,
+        lean: bool = False,
+        known: bool = False,
     ) -> None:
+        """`known`: its table stands elsewhere."""
         self.number, self.base, self.names = number, base, names
         self.retired = False
-        self._heard = heard
+        self._known = known
+        self._hearing = hearing
         self._last: Sequence[Content] = ()  # the reader holds them too
         self._errors: dict[int, int] = {}  # by position, as far as they were told
-        cpu = base == "proc" and "stat" in names and lean
+        cpu = lean and base == "proc" and "stat" in names
         self._lean = names.index("stat") if cpu else -1
         self._lean_stat = filters.LeanStat()
 
     def took(self, read_at: float, seconds: float) -> tuple[float, float]:
         """They were read."""
-        self._heard.append(Took(self, read_at, seconds))
+        self._hearing.items.append((self, read_at, seconds))
         return read_at, seconds
 
     def changed(self, positions: Sequence[int], contents: Sequence[Content]) -> None:
         """Some of them are not what they were."""
         self._last = contents
-        picked = [self._held(position, contents[position]) for position in positions]
-        self._heard.append(Changed(self, positions, picked))
+        picked = cast("list[bytes | int]", [contents[position] for position in positions])
+        if self._lean >= 0 or set(map(type, picked)) != _BYTES:
+            picked = [self._held(position, contents[position]) for position in positions]
+        self._hearing.weight += len(picked)
+        self._hearing.items.append(Changed(self, positions, picked))
 
     def _held(self, position: int, content: Content) -> bytes | int:
-        if type(content) is bytes and position != self._lean:
-            return content
         found = content_or_errno(content)
-        return found if isinstance(found, int) else self._lean_stat(found)
+        if isinstance(found, bytes) and position == self._lean:
+            return self._lean_stat(found)
+        return found
 
     def retire(self) -> None:
         """Nobody reads them any more."""
         self.retired = True
 
-    def rows(self, positions: Sequence[int], contents: Sequence[bytes | int]) -> list[str]:
+    def rows(self, positions: list[int], contents: list[bytes | int]) -> list[str]:
         """Rows of contents; of errors those that were not told yet."""
         if self.retired:
             return []
         found: list[str] = []
-        read: list[tuple[int, bytes]] = []
+        if self._errors or set(map(type, contents)) != _BYTES:
+            positions, contents = self._without_errors(positions, contents, found)
+        if contents:
+            texts = cast("list[bytes]", contents)  # no errno is left
+            found += encoding.set_rows(self.number, self._path, positions, texts)
+        return found
+
+    def _without_errors(
+        self, positions: list[int], contents: list[bytes | int], told: list[str]
+    ) -> tuple[list[int], list[bytes | int]]:
+        """What could be read; rows of errors that are new are added to `told`."""
+        where: list[int] = []
+        read: list[bytes | int] = []
         for position, one in zip(positions, contents, strict=True):
             if isinstance(one, bytes):
-                read.append((position, one))
+                self._errors.pop(position, None)
+                where.append(position)
+                read.append(one)
             elif self._errors.get(position) != one:
                 self._errors[position] = one
-                found.append(encoding.error_row(self._path(position), one))
-        if self._errors:
-            for position, _ in read:
-                self._errors.pop(position, None)
-        if read:
-            where, texts = [one for one, _ in read], [one for _, one in read]
-            found += encoding.set_rows(self.number, self._path, where, texts)
-        return found
+                told.append(encoding.error_row(self._path(position), one))
+        return where, read
 
     def table(self) -> str:
         """The row that says which they are."""
@@ -123,7 +155,8 @@ class FileSetTape:
         """Rows of all of them."""
         self._errors.clear()
         held = [self._held(position, one) for position, one in enumerate(self._last)]
-        return self.rows(range(len(held)), held)
+        rows = self.rows(list(range(len(held))), held)
+        return rows if self._known else [self.table(), *rows]
 
     def _path(self, position: int) -> str:
         name = self.names[position]
@@ -133,8 +166,8 @@ class FileSetTape:
 class LooseTape:
     """Hears what is read one by one, and compares it itself."""
 
-    def __init__(self, heard: deque[str | Took | Changed]) -> None:
-        self._heard = heard
+    def __init__(self, hearing: Hearing) -> None:
+        self._hearing = hearing
         self._positions: dict[str, int] = {}
         self._paths: dict[int, str] = {}  # of what waits to be packed, too
         self._last: dict[int, bytes | int] = {}
@@ -146,8 +179,8 @@ class LooseTape:
         position = self._positions.get(path)
         if content in (errno.ENOENT, errno.ESRCH) and path.startswith("proc/"):
             if position is not None:  # of a process that is gone nothing is held
-                self.forget(path)
-                self._heard.append(encoding.gone_row(path))
+                self._drop(path)
+                self._hearing.add(encoding.gone_row(path))
             return
         if position is None:
             position = self._positions[path] = self._next
@@ -156,17 +189,13 @@ class LooseTape:
         elif self._last[position] == content:
             return
         self._last[position] = content
-        self._heard.append(Changed(self, (position,), (content,)))
+        self._hearing.weight += 1
+        self._hearing.items.append(Changed(self, (position,), (content,)))
 
     def forget(self, below: str) -> None:
-        """Nothing stands below a path any more."""
-        for path in [path for path in list(self._positions) if path.startswith(below)]:
+        """Nothing stands below a folder any more."""
+        for path in [path for path in self._positions if path.startswith(below)]:
             self._drop(path)
-
-    def _drop(self, path: str) -> None:
-        position = self._positions.pop(path)
-        del self._last[position]
-        self._told.discard(position)
 
     def forget_ended(self, alive: Collection[str]) -> None:
         """Nothing is held of processes that are not there."""
@@ -175,7 +204,12 @@ class LooseTape:
             if pid and pid not in alive:
                 self._drop(path)
 
-    def rows(self, positions: Iterable[int], contents: Iterable[bytes | int]) -> list[str]:
+    def _drop(self, path: str) -> None:
+        position = self._positions.pop(path)
+        del self._last[position]
+        self._told.discard(position)
+
+    def rows(self, positions: list[int], contents: list[bytes | int]) -> list[str]:
         """Rows of contents that are new; the last word of each counts."""
         found: list[str] = []
         read: dict[int, bytes] = {}
@@ -190,18 +224,14 @@ class LooseTape:
                 found.append(encoding.row("file", [LOOSE, position, path]))
             read[position] = one
         if read:
-            found += encoding.set_rows(
-                LOOSE, self._paths.__getitem__, list(read), list(read.values())
-            )
+            texts = list(read.values())
+            found += encoding.set_rows(LOOSE, self._paths.__getitem__, list(read), texts)
         return found
 
     def standing(self) -> list[str]:
         """Rows of all of them; of those that are gone the paths are forgotten."""
-        positions = dict(self._positions)
-        self._paths = {position: path for path, position in positions.items()}
+        self._paths = {position: path for path, position in self._positions.items()}
         self._told = set()
-        known = [(position, self._last[position]) for position in self._paths]
-        return [
-            encoding.row("files", [LOOSE, "", []]),
-            *self.rows([one for one, _ in known], [one for _, one in known]),
-        ]
+        contents = [self._last[position] for position in self._paths]
+        table = encoding.row("files", [LOOSE, "", []])
+        return [table, *self.rows(list(self._paths), contents)]

@@ -12,7 +12,7 @@ from neuron_observer.sources.rows import RowReader, check_schema
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from neuron_observer.sources.rows import Pass
+    from neuron_observer.sources.passes import Pass
 
 SCHEMA = "neuron-observer/recording/1"
 SUFFIX = ".nobs.gz"
@@ -51,37 +51,39 @@ class Recording:
 
     def _look_through(self) -> tuple[float, ...]:
         """Seconds of each tick or pass since the first, rising; sees that rows are rows."""
-        found: list[float] = []
-        begin: float | None = None
-        rows = 0
+        ticks: list[float] = []  # monotonic, or of passes since the beginning
+        contents = 0
         try:
-            with opened_rows(self.file) as lines:
-                for row in lines:
-                    word, _, value = row.partition(" ")
-                    if word == "#capture":
-                        self.header = dict(json.loads(value))
-                        check_schema(self.file, self.header)
-                    elif word == "#tick":
-                        at = float(json.loads(value)[0])
-                        begin = at if begin is None else begin
-                        found.append(at - begin)
-                    elif word == "#at" and (at := float(value)) > 0:
-                        found.append(at)
-                    elif not row.endswith("\n"):
-                        raise InputError("the last row is cut")
-                    rows += not row.startswith("#") or word in ("#set", "#host", "#error")
-        except InputError as error:
-            if not rows:
+            with opened_rows(self.file) as rows:
+                for row in rows:
+                    _refuse_cut(row)
+                    contents += self._note(row, ticks)
+        except (InputError, ValueError, TypeError, LookupError) as error:
+            if isinstance(error, InputError) and not contents:
                 raise
             self.note = _ends_early(self.file, error)
-        except (ValueError, TypeError, LookupError) as error:
-            self.note = _ends_early(self.file, error)
-        if not rows:
+        if not contents:
             raise InputError(
                 f"{self.file}: nothing is recorded in it",
                 remedy="`record` and `capture` write such files; the daemon does, beside findings.",
             )
-        return tuple(found) if self.timed else (0.0, *found)
+        return tuple(at - ticks[0] for at in ticks) if self.timed else (0.0, *ticks)
+
+    def _note(self, row: str, ticks: list[float]) -> bool:
+        """Remember what a row says of all; whether it holds a content."""
+        word, _, value = row.partition(" ")
+        if word == "#capture":
+            self.header = dict(json.loads(value))
+            check_schema(self.file, self.header)
+        elif word == "#tick":
+            ticks.append(float(json.loads(value)[0]))
+        elif word == "#at" and (at := float(value)) > 0:
+            ticks.append(at)
+        elif not row.startswith("#"):
+            if row.count("\t") < 2:
+                raise InputError(f"no row of a listing: {row.strip()[:60]!r}")
+            return True
+        return word in ("#set", "#host", "#error")
 
     def passes(self) -> Iterator[Pass]:
         """What each saw; before the first tick a pass without one: what stood there.
@@ -92,8 +94,7 @@ class Recording:
         try:
             with opened_rows(self.file) as rows:
                 for row in rows:
-                    if not row.endswith("\n"):
-                        raise InputError("the last row is cut")
+                    _refuse_cut(row)
                     done = reader.take(row)
                     if done is not None:
                         yield done
@@ -101,6 +102,11 @@ class Recording:
             self.note = _ends_early(self.file, error)
             return
         yield reader.latest
+
+
+def _refuse_cut(row: str) -> None:
+    if not row.endswith("\n"):
+        raise InputError("the last row is cut")
 
 
 def _ends_early(file: str, why: Exception) -> str:

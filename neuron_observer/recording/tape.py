@@ -10,39 +10,38 @@ from __future__ import annotations
 import errno
 import stat
 import threading
-from collections import deque
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from json.encoder import encode_basestring_ascii as quoted
+from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.recording import encoding, filters
 from neuron_observer.recording.heard import (
     LOOSE,
     Changed,
     FileSetTape,
+    Hearing,
     LooseTape,
-    Took,
     content_or_errno,
-    process_of,
 )
+from neuron_observer.recording.standing import Standing, row_of
 from neuron_observer.sources.hostfs import Entry
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from neuron_observer.recording.heard import Files
+    from neuron_observer.recording.heard import Files, Heard
     from neuron_observer.sources.filesets import Content
     from neuron_observer.sources.hostfs import Space
     from neuron_observer.sources.lines import LineSource
     from neuron_observer.sources.replay import Log
     from neuron_observer.sources.workers import Answer, Request
 
-Heard: TypeAlias = "str | Took | Changed"
-
 MOST_WAITING = 4096  # changes that are not packed yet
 LONGEST_WAITING = 15.0  # seconds of ticks that are not packed yet
-_ROW = 64  # bytes of a row that weigh as much as a file that changed
-_GONE = (errno.ENOENT, errno.ESRCH)
+_CHANGE_BYTES = 100  # what a change takes until it is packed, about
+# what a path gives because of what stands there: a folder is no link, a link is no file
+_OF_THE_KIND = (errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.ENOTDIR)
 _COUNTS = ("cut", "dropped", "overruns", "restarts", "errors")
 
 
@@ -78,18 +77,16 @@ class HostTape:
     ) -> None:
         self.error = ""  # why ticks were lost
         self._take, self._lean, self._scrub = take, lean, scrub
-        self._heard: deque[Heard] = deque()  # of the tick at hand; any thread adds
+        self._hearing = Hearing()
         self._lock = threading.Lock()  # of what stands
         self._ticks: list[_Tick] = []
-        self._waiting = 0
         self._structure: list[str] | None = None  # rows, while the host is looked at anew
         self._packed_structure = b""
         self._sets: dict[tuple[str, tuple[str, ...]], FileSetTape] = {}  # by folder and names
         self._next_set = LOOSE + 1
-        self._loose = LooseTape(self._heard)
-        self._rows: dict[tuple[str, str], str] = {}  # path and kind → what stands
-        self._processes: set[str] = set()
-        self._logs: dict[str, str] = {}
+        self._loose = LooseTape(self._hearing)
+        self._standing = Standing(self._hearing)
+        self._logs: dict[str, tuple[object, ...]] = {}
         self._periods: dict[str, float] = {}
 
     # What is heard.
@@ -97,19 +94,20 @@ class HostTape:
     def read(self, path: str, content: Content) -> None:
         """A file was read one by one."""
         found = content_or_errno(content)
+        if found in _OF_THE_KIND:
+            return
         if isinstance(found, bytes):
             held = filters.held(path, found, self._scrub)
             if held is None:
                 return
             found = held
-        if self._structure is not None:
-            if isinstance(found, bytes):
-                self._structure.append(encoding.file_row(path, found))
-            elif found != errno.ENOENT:
-                self._structure.append(encoding.error_row(path, found))
-            return
-        with self._lock:
-            self._loose.hear(path, found)
+        if self._structure is None:
+            with self._lock:
+                self._loose.hear(path, found)
+        elif isinstance(found, bytes):
+            self._structure.append(encoding.file_row(path, found))
+        elif found != errno.ENOENT:
+            self._structure.append(encoding.error_row(path, found))
 
     def listed(self, path: str, entries: Sequence[Entry] | OSError) -> None:
         """A directory was listed."""
@@ -120,48 +118,28 @@ class HostTape:
         else:
             if path in filters.SCRUBBED_FOLDERS:
                 entries = [Entry(self._scrub(name), kind) for name, kind in entries]
-            self._stands(path, "dir", encoding.folder_row(path, entries))
+            self._stands(path, "dir", entries)
 
     def named(self, path: str, names: Sequence[str] | OSError) -> None:
         """A directory of /proc was listed: the processes, or the descriptors of one."""
         if isinstance(names, OSError):
             self._stands(path, "dir", names)
-        elif path == "proc":
-            self._note_processes({name for name in names if name.isdecimal()})
-        elif path.endswith("/fd"):
-            self._note_descriptors(path, names)
-
-    def _note_processes(self, now: set[str]) -> None:
+            return
         with self._lock:
-            begun, ended = now - self._processes, self._processes - now
-            self._processes = now
-            for pid in ended:
-                self._loose.forget(f"proc/{pid}/")
-                below = f"proc/{pid}/"
-                for key in [key for key in self._rows if key[0].startswith(below)]:
-                    del self._rows[key]
-                self._heard.append(encoding.gone_row(f"proc/{pid}"))
-        for pid in sorted(begun, key=int):
-            self._heard.append(_process_row(pid))
-
-    def _note_descriptors(self, folder: str, names: Sequence[str]) -> None:
-        """Of a table of descriptors the devices only (`linked`); those that are closed are gone."""
-        known = [path for path, kind in list(self._rows) if kind == "link"]
-        here = set(names)
-        for path in known:
-            above, _, name = path.rpartition("/")
-            if above == folder and name not in here:
-                self._gone(path)
-        self._rows.pop((folder, "error"), None)
+            if path == "proc":
+                now = set(filter(str.isdecimal, names))
+                for pid in self._standing.listed_processes(now):
+                    self._loose.forget(f"proc/{pid}/")
+            elif path.endswith("/fd"):
+                self._standing.descriptors(path, names)
 
     def linked(self, path: str, target: str | OSError) -> None:
         """A link was read; of descriptors only devices are held."""
-        if isinstance(target, OSError):
-            self._stands(path, "link", target)
-        elif "/fd/" in path and "/dev/neuron" not in target:
-            self._gone(path)
+        if isinstance(target, str) and "/fd/" in path and "/dev/neuron" not in target:
+            with self._lock:
+                self._standing.gone(path)
         else:
-            self._stands(path, "link", encoding.row("host", [path, "l", target]))
+            self._stands(path, "link", target)
 
     def stood(self, path: str, status: os.stat_result | OSError) -> None:
         """It was asked what stands at a path."""
@@ -169,32 +147,45 @@ class HostTape:
             self._stands(path, "stat", status)
             return
         device = status.st_rdev if stat.S_ISCHR(status.st_mode) else 0
-        fields = [path, status.st_mode, device, status.st_ino, status.st_ctime_ns or 0]
-        self._stands(path, "stat", encoding.row("stat", fields))
+        changed = status.st_ctime_ns or 0  # None in memory
+        self._stands(path, "stat", (status.st_mode, device, status.st_ino, changed))
 
     def space(self, mount: str, space: Space | None) -> None:
         """It was asked how full a file system is."""
-        told = (None, None) if space is None else (space.size, space.available)
-        self._stands(mount, "space", encoding.row("space", [mount, *told]))
+        self._stands(mount, "space", tuple(space) if space else (None, None))
+
+    def _stands(self, path: str, kind: str, found: object) -> None:
+        """An answer, or why there is none: told if it is not what it was."""
+        if isinstance(found, OSError):
+            if found.errno in _OF_THE_KIND:
+                return
+            kind, found = "error", found.errno or errno.EIO
+        if self._structure is None:
+            with self._lock:
+                self._standing.stands(path, kind, found)
+        elif found != errno.ENOENT:
+            self._structure.append(row_of(path, kind, found))
 
     def answered(self, request: Request, answer: Answer) -> None:
         """A device's firmware answered."""
         files = self._sets.get((request.folder, tuple(request.names)))
         if files is not None:
             fields = [files.number, answer.read_at, list(answer.seconds)]
-            self._heard.append(encoding.row("answer", fields))
+            self._hearing.add(f"#answer {fields}")
 
     def lines(self, word: Log, source: LineSource, lines: Sequence[bytes]) -> None:
         """A log was polled."""
         counts = source.counts
-        told = {count: value for count in _COUNTS if (value := getattr(counts, count))}
-        named = {"name": source.name, "error": source.error, **told}
-        row = encoding.row("log", [word, named])
-        if self._logs.get(word) != row:
-            self._logs[word] = row
-            self._heard.append(row)
+        told = (
+            *(source.name, source.error, counts.cut, counts.dropped, counts.overruns),
+            *(counts.restarts, counts.errors),
+        )
+        if self._logs.get(word) != told:
+            self._logs[word] = told
+            self._hearing.add(_log_row(word, told))
         for line in lines:
-            self._heard.append(encoding.row(word, [0, self._scrub(encoding.text_of(line))]))
+            text = self._scrub(encoding.text_of(line))
+            self._hearing.add(f"#{word} [0,{quoted(text)}]")
 
     def files(self, base: str, names: Sequence[str]) -> FileSetTape:
         """These will be read together, again and again."""
@@ -202,63 +193,45 @@ class HostTape:
         with self._lock:
             if key in self._sets:
                 self._sets.pop(key).retire()
-            files = FileSetTape(self._heard, self._next_set, base, key[1], lean=self._lean)
+            known = self._structure is not None
+            files = FileSetTape(
+                self._hearing, self._next_set, base, key[1], lean=self._lean, known=known
+            )
             self._sets[key] = files
             self._next_set += 1
         if self._structure is not None:
             self._structure.append(files.table())
         else:
-            self._heard.append(files.table())
+            self._hearing.add(files.table())
         return files
 
     @contextmanager
     def around(self) -> Iterator[None]:
         """Meanwhile the host is looked at anew; of what stood below /sys nothing counts."""
+        first = not self._ticks and not self._packed_structure
         self.flush()  # while it is known which files were which
         with self._lock:
             for files in self._sets.values():
                 files.retire()
             self._sets.clear()
             self._loose.forget("sys/")
-            self._rows = {
-                key: row for key, row in self._rows.items() if not key[0].startswith("sys/")
-            }
+            self._standing.forget_tree()
             self._structure = []
         try:
             yield
         finally:
             rows, self._structure = self._structure, None
             self._packed_structure = encoding.packed(rows)
-            if self._ticks or self._heard:  # not the first look
-                self._heard.append(encoding.gone_row("sys"))
-                self._heard.extend(rows)
+            if not first:
+                self._hearing.add(encoding.gone_row("sys"))
+                for row in rows:
+                    self._hearing.add(row)
 
-    def _stands(self, path: str, kind: str, found: str | OSError) -> None:
-        """A row, or why there is none: told if it is not what it was."""
-        if isinstance(found, OSError):
-            number = found.errno or errno.EIO
-            if number in _GONE and (self._structure is not None or path.startswith("proc/")):
-                self._gone(path)
-                return
-            kind, found = "error", encoding.error_row(path, number)
-        if self._structure is not None:
-            self._structure.append(found)
-            return
-        with self._lock:
-            if kind != "error":
-                self._rows.pop((path, "error"), None)
-            if self._rows.get((path, kind)) == found:
-                return
-            self._rows[path, kind] = found
-        self._heard.append(found)
-
-    def _gone(self, path: str) -> None:
-        with self._lock:
-            known = [key for key in self._rows if key[0] == path]
-            for key in known:
-                del self._rows[key]
-        if known:
-            self._heard.append(encoding.gone_row(path))
+    def periods(self, periods: Mapping[str, float]) -> None:
+        """Seconds by lane, from the next tick on."""
+        if periods != self._periods:
+            self._periods = dict(periods)
+            self._hearing.add(encoding.row("periods", self._periods))
 
     # What becomes of it.
 
@@ -268,84 +241,62 @@ class HostTape:
         What fails here must not hit the reader: it costs what waited, and is in `error`.
         """
         try:
-            self._tick(monotonic, wall, lanes)
+            self._ticks.append(_Tick(monotonic, wall, tuple(lanes), self._hearing.take()))
+            waited = monotonic - self._ticks[0].monotonic
+            if self._hearing.weight >= MOST_WAITING or waited >= LONGEST_WAITING:
+                self.flush()
         except Exception as error:  # noqa: BLE001 - whatever it is, the host is read on
             self.error = f"{type(error).__name__}: {error}"
-            self._ticks, self._waiting = [], 0
-
-    def _tick(self, monotonic: float, wall: float, lanes: Collection[str]) -> None:
-        heard: list[Heard] = []
-        while self._heard:
-            one = self._heard.popleft()
-            heard.append(one)
-            if isinstance(one, str):
-                self._waiting += 1 + len(one) // _ROW
-            elif isinstance(one, Changed):
-                self._waiting += len(one.positions)
-        self._ticks.append(_Tick(monotonic, wall, tuple(lanes), heard))
-        begin = self._ticks[0].monotonic
-        if self._waiting >= MOST_WAITING or monotonic - begin >= LONGEST_WAITING:
-            self.flush()
-
-    def periods(self, periods: Mapping[str, float]) -> None:
-        """Seconds by lane, from the next tick on."""
-        if periods != self._periods:
-            self._periods = dict(periods)
-            self._heard.append(encoding.row("periods", self._periods))
+            self._ticks, self._hearing.weight = [], 0
 
     @property
     def waiting_bytes(self) -> int:
         """What is not packed yet takes about so much."""
-        return self._waiting * 100
+        return self._hearing.weight * _CHANGE_BYTES
 
     def flush(self) -> None:
         """Hand on what waits, packed."""
-        ticks, self._ticks, self._waiting = self._ticks, [], 0
+        ticks, self._ticks, self._hearing.weight = self._ticks, [], 0
         if ticks:
             rows = [row for tick in ticks for row in _tick_rows(tick)]
             begin, end = ticks[0].monotonic, ticks[-1].monotonic
             self._take(Chunk(encoding.packed(rows), begin, end, len(ticks)))
 
-    def _forget_ended(self) -> None:
-        """What was heard of processes that had ended by then."""
-        for path, kind in list(self._rows):
-            pid = process_of(path)
-            if pid and pid not in self._processes:
-                del self._rows[path, kind]
-        self._loose.forget_ended(self._processes)
-
-    def base(self) -> bytes:
-        """All that stands, packed; call it when nothing waits."""
+    def base(self) -> tuple[bytes, ...]:
+        """All that stands, packed; call it when nothing waits. Its second part is often the same."""
         with self._lock:
-            self._forget_ended()
-            rows = [*self._rows.values(), *map(_process_row, sorted(self._processes, key=int))]
-            rows += [*self._logs.values(), *self._loose.standing()]
+            self._loose.forget_ended(self._standing.processes)
+            rows = [*self._standing.rows(), *self._loose.standing()]
             for files in self._sets.values():
-                rows += [files.table(), *files.standing()]
+                rows += files.standing()
+        rows += [_log_row(word, told) for word, told in self._logs.items()]
         if self._periods:
             rows.append(encoding.row("periods", self._periods))
-        return encoding.packed(["#base"]) + self._packed_structure + encoding.packed(rows)
+        return encoding.packed(["#base"]), self._packed_structure, encoding.packed(rows)
+
+
+def _log_row(word: str, told: tuple[object, ...]) -> str:
+    name, error, *counts = told
+    counted = {count: value for count, value in zip(_COUNTS, counts, strict=True) if value}
+    return encoding.row("log", [word, {"name": name, "error": error, **counted}])
 
 
 def _tick_rows(tick: _Tick) -> Iterator[str]:
-    yield encoding.row("tick", [tick.monotonic, tick.wall, list(tick.lanes)])
-    took: list[Took] = []
+    yield encoding.tick_row(tick.monotonic, tick.wall, tick.lanes)
+    took: dict[tuple[float, float], list[int]] = {}
     changes: dict[Files, tuple[list[int], list[bytes | int]]] = {}
     for one in tick.heard:
         if isinstance(one, str):
             yield one
-        elif isinstance(one, Took):
-            took.append(one)
-        else:
+        elif isinstance(one, Changed):
             positions, contents = changes.setdefault(one.files, ([], []))
             positions += one.positions
             contents += one.contents
-    for files, (positions, contents) in changes.items():
-        yield from files.rows(positions, contents)
-    if took:
-        told = [[files.number, at, seconds] for files, at, seconds in took if not files.retired]
-        yield encoding.row("took", told)
-
-
-def _process_row(pid: str) -> str:
-    return encoding.row("host", [f"proc/{pid}", "d", ""])
+        else:
+            files, read_at, seconds = one
+            if not files.retired:
+                took.setdefault((read_at, seconds), []).append(files.number)
+    for changed, (positions, contents) in changes.items():
+        yield from changed.rows(positions, contents)
+    for (read_at, seconds), numbers in took.items():
+        yield encoding.took_row(numbers, read_at, seconds)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Frame
     from neuron_observer.recording.reader import Recording
     from neuron_observer.sources.hostfs import HostFs
-    from neuron_observer.sources.rows import Pass
+    from neuron_observer.sources.passes import Pass
 
     MakeJudge: TypeAlias = Callable[[bool], Judge]
 

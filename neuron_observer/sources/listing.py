@@ -19,15 +19,19 @@ from typing import TYPE_CHECKING, Any
 from neuron_observer.errors import InputError
 from neuron_observer.sources.filesets import EachFile
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT, Entry, EntryKind, resolve_link
+from neuron_observer.sources.passes import Node, Pass, merged
 from neuron_observer.sources.replay import ListedLines
-from neuron_observer.sources.rows import Node, Pass, RowReader, encode
+from neuron_observer.sources.rows import RowReader, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from neuron_observer.sources.lines import LineSource
+    from neuron_observer.sources.passes import Folder
     from neuron_observer.sources.replay import Log
-    from neuron_observer.sources.rows import Folder
+
+MOVING = "normal"  # the lane of what moves all the time
+_LAST_TICKS = 4  # that are kept apart
 
 __all__ = ["Listing", "ListingFs", "Node", "Pass", "encode", "opened_rows", "read_listing"]
 
@@ -66,14 +70,35 @@ def opened_rows(file: str) -> Iterator[Iterable[str]]:
 
 
 def read_listing(file: str) -> Listing:
-    """Read a listing or capture, plain or gzip; InputError names the line that is wrong."""
+    """Read a listing or capture, plain or gzip; InputError names the line that is wrong.
+
+    Of a recording the first pass is all but its last ticks: it would not fit into memory.
+    """
     reader = RowReader(file)
+    passes: list[Pass] = []
     with opened_rows(file) as rows:
-        passes = [done for row in rows if (done := reader.take(row))]
-    listing = Listing(reader.header, [*passes, reader.latest])
+        for row in rows:
+            done = reader.take(row)
+            if done is not None:
+                _add(passes, done)
+    _add(passes, reader.latest)
+    listing = Listing(reader.header, passes)
     if not any(one.nodes for one in listing.passes):
         raise InputError(f"{file}: the listing is empty")
     return listing
+
+
+def _add(passes: list[Pass], one: Pass) -> None:
+    """Of a recording only the last ticks that read all that moves are passes of their own."""
+    before = passes[-1] if passes else None
+    if before and before.tick and one.tick and MOVING not in one.tick.lanes:
+        at = before.at
+        passes[-1] = merged(before, one)
+        passes[-1].at = at
+        return
+    passes.append(one)
+    while len(passes) > _LAST_TICKS and (passes[1].tick or passes[1].whole):
+        passes[:2] = [merged(passes[0], passes[1])]
 
 
 def _special(node: Node) -> os.stat_result:

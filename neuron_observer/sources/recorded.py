@@ -10,7 +10,7 @@ from neuron_observer.sources.filesets import EachFile
 from neuron_observer.sources.hostfs import resolve_link
 from neuron_observer.sources.lines import LineCounts
 from neuron_observer.sources.listing import Listing, ListingFs
-from neuron_observer.sources.rows import Pass
+from neuron_observer.sources.passes import Pass
 from neuron_observer.sources.workers import Answer, DirectWorkers
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from neuron_observer.clock import Clock
     from neuron_observer.sources.filesets import Content
     from neuron_observer.sources.hostfs import HostFs, Space
+    from neuron_observer.sources.passes import Answered, Node, Status
     from neuron_observer.sources.replay import Log
-    from neuron_observer.sources.rows import Answered, Node, Status
     from neuron_observer.sources.workers import Request
 
 

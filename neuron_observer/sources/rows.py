@@ -12,11 +12,11 @@ from __future__ import annotations
 import errno
 import json
 import stat
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from neuron_observer.errors import InputError
 from neuron_observer.sources.hostfs import EntryKind, Space, resolve_link
+from neuron_observer.sources.passes import Answered, Node, Pass, Status, Tick, Took, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 #   #files [7, "sys/devices/…", ["stats/…/total", …]]       files that are read together
 #   #file [7, 12, "proc/1/stat"]                            one more of them, its position and path
 #   #set [7, [0, 4], "12\n\f44\n"]                          contents of some of these
-#   #took [[7, 1234.501, 0.002], …]                         when they were read, and for how long
+#   #took [[7, 8], 1234.501, 0.002]                         when sets were read, and for how long
 #   #answer [7, 1234.4, [0.00001, …]]                       a device's firmware answered
 #   #space ["/", 1000, 400]                                 a file system: size, available or null
 #   #log ["kernel", {"name": "/dev/kmsg", "dropped": 3}]    how a log itself does
@@ -47,69 +47,6 @@ VERSION = 1  # of either schema that this reads
 _SCHEMAS = ("neuron-observer/capture/", "neuron-observer/recording/")
 _ERRNO = {name: number for number, name in errno.errorcode.items()}
 _WRONG = (ValueError, TypeError, LookupError, RecursionError, AttributeError)  # of a bad row
-
-Folder: TypeAlias = "dict[str, EntryKind]"
-
-
-@dataclass(slots=True)
-class Node:
-    """What stands at one path."""
-
-    kind: EntryKind
-    mode: int = 0o444
-    content: bytes = b""
-    error: int = 0  # errno of reading it
-    target: str = ""
-    names: Folder | None = None  # of a directory that was told in full
-
-
-class Tick(NamedTuple):
-    """One turn of the reader that was recorded: its clocks, and the lanes that were due."""
-
-    monotonic: float
-    wall: float
-    lanes: tuple[str, ...]
-
-
-class Took(NamedTuple):
-    """When files were read together (monotonic), and for how long."""
-
-    read_at: float
-    seconds: float
-
-
-class Answered(NamedTuple):
-    """When a device's firmware registers were read (monotonic), and how long each took."""
-
-    read_at: float
-    seconds: tuple[float, ...]
-
-
-class Status(NamedTuple):
-    """What lstat told of a path."""
-
-    mode: int
-    device: int  # of a device node
-    inode: int
-    changed: int  # ctime in nanoseconds
-
-
-@dataclass(slots=True)
-class Pass:
-    """Everything that one pass over a host saw, on top of the passes before."""
-
-    at: float = 0.0
-    nodes: dict[str, Node] = field(default_factory=dict)
-    kernel: list[str] = field(default_factory=list)
-    monitor: list[str] = field(default_factory=list)
-    tick: Tick | None = None
-    whole: bool = False  # of what was before nothing is left
-    took: dict[str, Took] = field(default_factory=dict)  # by the first path of the files
-    answers: dict[str, Answered] = field(default_factory=dict)  # the same
-    stats: dict[str, Status] = field(default_factory=dict)
-    spaces: dict[str, Space | None] = field(default_factory=dict)
-    logs: dict[str, dict[str, Any]] = field(default_factory=dict)
-    periods: dict[str, float] = field(default_factory=dict)
 
 
 def check_schema(file: str, header: dict[str, Any]) -> None:
@@ -179,12 +116,8 @@ class RowReader:
 
     def _error(self, value: Any) -> None:
         path, mode, name = map(_text, value)
-        node, nodes = Node("file", int(mode, 8), error=_ERRNO[name]), self.latest.nodes
-        if node.error == errno.ENOENT:  # what this pass said of it before does not count
-            below = f"{path}/"
-            for old in [old for old in nodes if old == path or old.startswith(below)]:
-                del nodes[old]
-        nodes[path] = node
+        node = Node("file", int(mode, 8), error=_ERRNO[name])
+        put(self.latest.nodes, path, node)
 
     def _host(self, value: Any) -> None:
         path, mode, text = map(_text, value)
@@ -222,10 +155,12 @@ class RowReader:
             nodes[paths[position]] = Node("file", 0o444, raw)
 
     def _took(self, value: Any) -> None:
-        for number, read_at, seconds in value:
+        numbers, read_at, seconds = value
+        took = Took(float(read_at), float(seconds))
+        for number in numbers:
             paths = self._sets[number]
             if paths:
-                self.latest.took[paths[0]] = Took(float(read_at), float(seconds))
+                self.latest.took[paths[0]] = took
 
     def _answer(self, value: Any) -> None:
         number, read_at, seconds = value

@@ -12,7 +12,7 @@ from neuron_observer.contract import FINDINGS_SCHEMA
 from neuron_observer.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from neuron_observer.bundle.unpack import Unpacked
     from neuron_observer.model import Coverage, Finding, Verdict
@@ -110,10 +110,48 @@ def _told(manifest: Mapping[str, Any], document: Mapping[str, Any]) -> Told:
         return Told(
             health.verdict,
             str(health.reason),
-            health.coverage,
-            tuple(frames.finding(one) for one in document["findings"]),
+            _known(health.coverage),
+            tuple(_checked(frames.finding(one)) for one in document["findings"]),
             {name: manifest.get(name) for name in ("version", "at", "source", "redaction")},
         )
     except _UNDERSTOOD as error:
         why = f"{type(error).__name__}: {error}"
         raise InputError(f"{FINDINGS} cannot be understood: {why}") from error
+
+
+_SCALAR = (str, int, float, type(None))
+_TEXT, _NUMBER = (str, type(None)), (int, type(None))
+_ENTITY = dict.fromkeys(("kind", "node", "serial", "port", "job"), _TEXT) | dict.fromkeys(
+    ("device", "core", "rank"), _NUMBER
+)
+
+
+def _checked(finding: Finding) -> Finding:
+    """The finding, if all in it is of the type that it must have; `TypeError`."""
+    texts = (finding.id, finding.message, finding.runbook, finding.impact, finding.note)
+    _of((*texts, *finding.confirm_by), (str,))
+    for name, types in _ENTITY.items():
+        _of([getattr(finding.entity, name)], types)
+    _of((finding.shadow, finding.program, finding.blames_hardware), (bool,))
+    for one in finding.evidence:
+        _of((one.kind, one.trust, one.source), (str,))
+        _of((one.value, one.previous, *one.fields.values()), _SCALAR)
+        _of([one.line], _NUMBER)
+    return finding
+
+
+def _known(coverage: Coverage) -> Coverage:
+    """The same of a coverage."""
+    _of((coverage.decided, coverage.required), (int,))
+    for gap in (*coverage.missing, *coverage.not_covered):
+        _of((gap.id, gap.why), (str,))
+        if gap.entity is not None:
+            for name, types in _ENTITY.items():
+                _of([getattr(gap.entity, name)], types)
+    return coverage
+
+
+def _of(values: Iterable[object], types: tuple[type, ...]) -> None:
+    for value in values:
+        if not isinstance(value, types):
+            raise TypeError(f"{type(value).__name__} in place of {types[0].__name__}")

@@ -120,7 +120,7 @@ class Redactor:
         """`versions` that stand in text: some have the form of an address."""
         self.level = level
         self.names = Names(KINDS[level])
-        self._versions = frozenset(versions)
+        self._versions = set(versions)
         self._known: dict[str, Kind] = {}
         self._pattern: re.Pattern[str] | None = None
         self._told: dict[str, str] = {}  # short texts: documents repeat theirs
@@ -132,6 +132,10 @@ class Redactor:
                 self._known.setdefault(name.lower(), kind)
                 self._pattern = None
                 self._told.clear()
+
+    def keep(self, *versions: str | None) -> None:
+        """Versions that are met: some have the form of an address."""
+        self._versions.update(filter(None, versions))
 
     def learn_host(self, name: str | None) -> None:
         """A host's name, whole and without its domain."""
@@ -219,6 +223,8 @@ class Redactor:
         return self.text(name) if isinstance(name, str) else str(name)
 
     def _string(self, value: str, key: str) -> str:
+        if key in _VERSIONS:
+            return masked(value)
         special = _SPECIAL.get(key)
         if special:
             return self.text(special(self.names, value))
@@ -241,6 +247,7 @@ class Redactor:
         return self._address(value) if _FOUR.fullmatch(value) else self.names.of("host", value)
 
 
+_VERSIONS: Final = frozenset(["version", "neuron_observer", "python"])
 _PORT: Final = re.compile(r"^[^:]+:\d{1,5}$")
 _SPECIAL: Final[Mapping[str, Callable[[Names, str], str]]] = {
     "command": commands.text,

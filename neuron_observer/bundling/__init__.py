@@ -137,29 +137,20 @@ def _documents(
     findings = only(findings, asked.narrow, snapshot["jobs"], contents)
     devices = chosen(findings, snapshot, asked.narrow)
     events = told.events if told else documents.events(looked, kept, asked)
-
-    def add(name: str, about: str, document: Any) -> None:
-        contents.document(name, about, redactor.document(document))
-
-    add("findings.json", "what was found, and what is over (neuron-observer/findings/1)", findings)
-    add("events.json", "what happened", documents.events_of(events, devices))
-    add("snapshot.json", "every reading, with its source (neuron-observer/snapshot/1)", snapshot)
-    add("jobs.json", "who uses the devices", documents.jobs_of(snapshot, asked.narrow))
-    add("counters.json", "counters: kept before, at first, at last", counters(told, looked, kept))
-    add(
-        "topology.json",
-        "devices, links, PCI functions, adapters",
-        documents.topology(looked, snapshot),
-    )
-    add(
-        "versions.json",
-        "ours, python, kernel, driver, Neuron packages",
-        versions(asked, looked, snapshot),
-    )
-    if looked is not None:
-        add("doctor.json", "what cannot be read, why, and what brings it", looked.doctor)
-    if kept.acts:
-        add("acts.json", "what people said: who, when, why", kept.acts)
+    found: dict[str, Any] = {
+        "findings.json": findings,
+        "events.json": documents.events_of(events, devices),
+        "snapshot.json": snapshot,
+        "jobs.json": documents.jobs_of(snapshot, asked.narrow),
+        "counters.json": counters(told, looked, kept),
+        "topology.json": documents.topology(looked, snapshot),
+        "versions.json": versions(asked, looked, snapshot),
+        "doctor.json": looked.doctor if looked else None,
+        "acts.json": kept.acts or None,
+    }
+    for name, document in found.items():
+        if document is not None:
+            contents.document(name, _ABOUT[name], redactor.document(document))
     texts.configuration(asked, contents, redactor)
     return {
         "verdict": findings["verdict"],
@@ -168,6 +159,19 @@ def _documents(
         "instance_type": snapshot["node"]["instance_type"],
         "driver": snapshot["node"]["driver"],
     }
+
+
+_ABOUT = {
+    "findings.json": "what was found, and what is over (neuron-observer/findings/1)",
+    "events.json": "what happened",
+    "snapshot.json": "every reading, with its source (neuron-observer/snapshot/1)",
+    "jobs.json": "who uses the devices",
+    "counters.json": "counters: kept before, at first, at last",
+    "topology.json": "devices, links, PCI functions, adapters",
+    "versions.json": "ours, python, kernel, driver, Neuron packages",
+    "doctor.json": "what cannot be read, why, and what brings it",
+    "acts.json": "what people said: who, when, why",
+}
 
 
 def _capture(contents: Contents, redactor: Redactor, looked: Looked) -> None:

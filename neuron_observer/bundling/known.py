@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _PEOPLE = range(1000, 60_000)  # uids of people (login.defs(5))
 _HOST_NAMES = ("proc/sys/kernel/hostname", "etc/hostname")
+_VERSIONS = (".version", ".firmware")  # metrics
 _PASSWD_BYTES = 1 << 20
 
 
@@ -81,6 +82,10 @@ def _of_state(found: Redactor, kept: Kept) -> None:
 def _of_snapshot(found: Redactor, document: Mapping[str, Any]) -> None:
     for device in document["devices"]:
         found.learn("serial", device["serial"])
+    for place in (document["node"], *document["others"]):
+        for metric, reading in place["readings"].items():
+            if metric.endswith(_VERSIONS):
+                found.keep(str(reading.get("value")))
     for job in document["jobs"]:
         found.learn_host((job["master"] or "").rpartition(":")[0] or job["master"])
         found.learn("job", *(job[name] for name in ("id", "name", "run_id", "slurm_job", "tag")))

@@ -38,7 +38,7 @@ def text(report: Report, *, width: int = 100, explain: bool = False) -> str:
     groups = grouped(report)
     lines = [headline(report), ""]
     for node in report.nodes:
-        lines += node_words.lines(node, report.inputs, width)
+        lines += map(printable, node_words.lines(node, report.inputs, width))
     for number, group in enumerate(groups):
         loud = group.findings[0].severity is not Severity.INFO
         if loud and number:
@@ -68,7 +68,8 @@ def grouped(report: Report) -> list[Group]:
 def headline(report: Report) -> str:
     """One line: what to do, where, how sure."""
     if report.nodes and not _logs_are_worse(report):
-        return node_words.headline(max(report.nodes, key=lambda node: RANK.index(node.verdict)))
+        worst = max(report.nodes, key=lambda node: RANK.index(node.verdict))
+        return printable(node_words.headline(worst))
     loud = [g for g in grouped(report) if g.findings[0].severity is not Severity.INFO]
     if loud:
         return _title(report, loud[0])

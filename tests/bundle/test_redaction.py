@@ -72,6 +72,13 @@ def test_what_is_no_name_stays(redactor: Redactor, text: str) -> None:
     assert redactor.text(text) == text
 
 
+def test_versions_that_look_like_addresses(redactor: Redactor) -> None:
+    """In a field for versions, and wherever one that is known stands."""
+    redactor.keep("1.14.2.1")
+    told = redactor.document({"version": "2.1.0.0", "value": "1.14.2.1", "text": "2.1.0.0"})
+    assert told == {"version": "2.1.0.0", "value": "1.14.2.1", "text": "198.18.0.1"}
+
+
 def test_serial_numbers_go_only_with_all() -> None:
     """The same number is the same wherever it stands."""
     redactor = Redactor("all")

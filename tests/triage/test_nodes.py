@@ -6,9 +6,12 @@ import gzip
 import io
 import json
 import tarfile
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from neuron_observer.bundle.archive import Member, pack
 from neuron_observer.bundle.contents import Contents, folder
@@ -260,3 +263,45 @@ def test_any_other_archive_is_none_of_ours(tmp_path: Path) -> None:
     """Logs are to be handed over unpacked, as before."""
     report = read(tmp_path, pack("logs", [Member("x", b"1")], AT))
     assert "is a tar archive; unpack it and hand over the logs in it" in report.inputs[0].notes
+
+
+ODD = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 3), st.just("\x1b[2J\x9b"), st.just([]), st.just({})
+)
+
+
+def _spots(value: Any, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in a document."""
+    found = [above] if above else []
+    if isinstance(value, dict):
+        found += [spot for key, one in value.items() for spot in _spots(one, (*above, key))]
+    elif isinstance(value, list):
+        found += [spot for key, one in enumerate(value) for spot in _spots(one, (*above, key))]
+    return found
+
+
+SAID = SRAM._replace(
+    evidence=(Evidence("register", "hardware", "x/y", 3, 0, AT, fields={"pattern": "p"}),),
+    confirm_by=("look",),
+    note="n",
+)
+WHOLE = document("unhealthy", SAID, OVER)
+SPOTS = _spots(WHOLE)
+
+
+@settings(max_examples=120)
+@given(st.lists(st.tuples(st.sampled_from(SPOTS), ODD), min_size=1, max_size=3))
+def test_odd_values_anywhere(odd: list[tuple[tuple[Any, ...], Any]]) -> None:
+    """Refused, or told without anything that a terminal would take for a command."""
+    changed = json.loads(json.dumps(WHOLE))
+    for spot, value in odd:
+        with suppress(LookupError, TypeError):  # what stood there may be gone by then
+            at = changed
+            for key in spot[:-1]:
+                at = at[key]
+            at[spot[-1]] = value
+    report = triage(["-"], streams={"-": io.BytesIO(bundle_of(changed, LINE.format(0)))})
+    shown = text(report)
+    assert json.dumps(report.document())
+    assert all(sign.isprintable() or sign == "\n" for sign in shown)
+    assert report.inputs[0].failed or report.nodes

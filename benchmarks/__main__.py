@@ -17,6 +17,7 @@ BENCHMARKS = (
     "jobs",
     "simulation",
     "top",
+    "endurance",
     "rules",
     "faults",
     "noise",

@@ -7,6 +7,7 @@ import signal
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from textual.app import App
+from textual.await_complete import AwaitComplete
 
 from neuron_observer.feed import Transport
 from neuron_observer.tui.board import Board
@@ -83,6 +84,17 @@ class ScreenApp(App[None]):
         found = next((one for one in reversed(self.screen_stack) if isinstance(one, Looking)), None)
         if found:
             found.look()
+
+    def pop_screen(self) -> AwaitComplete:
+        """The first screen stays: of two keys in a row both may mean to leave what lies over it."""
+        return super().pop_screen() if len(self.screen_stack) > 1 else AwaitComplete()
+
+    def action_command_palette(self) -> None:
+        """Find everything by its name."""
+        from neuron_observer.tui.palette import Palette  # noqa: PLC0415 - not at the start
+
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
 
     async def action_quit(self) -> None:
         """End."""

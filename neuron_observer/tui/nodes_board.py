@@ -147,8 +147,11 @@ class NodeBoard(Board):
 
     def action_leave(self) -> None:
         """Back to all nodes."""
-        self._of.leave()
         self.dismiss()
+
+    def on_unmount(self) -> None:
+        """However it was left."""
+        self._of.leave()
 
 
 def _keys() -> Line:

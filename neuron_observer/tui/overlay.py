@@ -80,6 +80,20 @@ class Question(ModalScreen["str | None"]):
         self.dismiss(None)
 
 
+class _Options(OptionList):
+    """Textual's, also where the screen is so low that it has no line (8.2.8 raises then)."""
+
+    def action_page_up(self) -> None:
+        """Where there is a page."""
+        if self.size.height:
+            super().action_page_up()  # type: ignore[no-untyped-call]
+
+    def action_page_down(self) -> None:
+        """Where there is a page."""
+        if self.size.height:
+            super().action_page_down()  # type: ignore[no-untyped-call]
+
+
 class Choice(ModalScreen["list[str] | None"]):
     """Some of many, in the order in which they stand; None where all shall be as it was."""
 
@@ -102,7 +116,7 @@ class Choice(ModalScreen["list[str] | None"]):
         """What to press, and the list."""
         text = "Space: in or out   c: done   Esc: as it was"
         yield dressed(Static(text, markup=False), self._theme)
-        yield dressed(OptionList(*map(self._line, range(len(self._names)))), self._theme)
+        yield dressed(_Options(*map(self._line, range(len(self._names)))), self._theme)
 
     def _line(self, place: int) -> Text:
         text, id_ = self._names[place]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from textual.command import DiscoveryHit, Hit, Provider
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Provider
+from textual.css.query import NoMatches
 
 from neuron_observer.tui.keys import KEYS
 from neuron_observer.tui.themes import THEMES
@@ -16,6 +18,25 @@ if TYPE_CHECKING:
     from textual.command import Hits
 
     Command = tuple[str, str, Callable[[], object] | partial[object]]
+
+
+class Palette(CommandPalette):
+    """Textual's (8.2.8), which can be left while it searches, and opened where it has no room."""
+
+    def _action_command_list(self, action: str) -> None:
+        """It looks for a first line to move from, and raises where there is none."""
+        if self.query_one(CommandList).size.height:
+            super()._action_command_list(action)
+
+    def _watch__list_visible(self) -> None:
+        """A search that goes on when the list is gone already has nothing to show."""
+        with suppress(NoMatches):
+            super()._watch__list_visible()
+
+    def _watch__show_busy(self) -> None:
+        """The same."""
+        with suppress(NoMatches):
+            super()._watch__show_busy()
 
 
 class Everything(Provider):

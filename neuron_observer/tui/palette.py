@@ -33,10 +33,10 @@ class Palette(CommandPalette):
         with suppress(NoMatches):
             super()._watch__list_visible()
 
-    def _watch__show_busy(self) -> None:
+    async def _watch__show_busy(self) -> None:
         """The same."""
         with suppress(NoMatches):
-            super()._watch__show_busy()
+            await super()._watch__show_busy()
 
 
 class Everything(Provider):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from neuron_observer.catalogue import METRICS
+from neuron_observer.catalogue import METRICS, Kind
 from neuron_observer.model import Missing, Place
 from neuron_observer.text import printable
 from neuron_observer.tui.columns import heading, of_metric, of_scope
+from neuron_observer.tui.finding_sheet import wrapped
 from neuron_observer.tui.lines import Line, Span, line
 from neuron_observer.tui.sheet import Column, Row, Sheet, chosen, rows_shown
 
@@ -60,7 +61,7 @@ def adapter(view: View, width: int, height: int) -> list[Line]:  # noqa: ARG001 
             continue
         cell = view.cells.at(spec.id, place)
         column = of_metric(spec.id)
-        if cell == 0:
+        if cell == 0 and spec.kind is not Kind.INFO:
             zeros.append(heading(spec).lower())
             continue
         is_bad = spec.id.endswith("errors") or spec.id in (
@@ -70,7 +71,7 @@ def adapter(view: View, width: int, height: int) -> list[Line]:  # noqa: ARG001 
         tone: Tone = "dim" if isinstance(cell, Missing) else "warn" if is_bad else "figure"
         lines.append(line(f"{heading(spec):<28}", Span(_said(column, cell, view), tone)))
     if zeros:
-        lines.append(line(Span(f"none of: {', '.join(zeros)}", "dim")))
+        lines += wrapped(f"none of: {', '.join(zeros)}", width, "dim")
     return lines
 
 

@@ -177,7 +177,7 @@ def _reversed_cells(line: str) -> str:
 
 
 def test_banner_lines_before_table_and_json_are_passed_over() -> None:
-    """Older versions print a banner first; a shell prompt may be copied along."""
+    """Older versions print a banner first; a shell prompt may be copied along (case E31)."""
     banner = "Neuron tools 2.3\nThis is a banner of several lines.\n\n$ neuron-ls\n"
     table = (CASES / "B/B14-trn1.2xlarge-older-table.txt").read_text()
     document = (CASES / "B/B01-trn1.2xlarge-neuron-ls.json").read_text()

@@ -11,6 +11,8 @@ from textual.events import MouseScrollDown, MouseScrollUp
 from textual.widgets import Input, OptionList
 
 from neuron_observer.clock import ManualClock
+from neuron_observer.tui.app import TopApp
+from neuron_observer.tui.board import Board
 from neuron_observer.tui.canvas import Canvas
 from neuron_observer.tui.keys import GROUPS, KEYS, help_lines
 from neuron_observer.tui.overlay import Choice, Overlay, Question
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
     from neuron_observer.feed import Feed
-    from neuron_observer.tui.app import TopApp
     from neuron_observer.tui.view import View
 
 BUSY = "trn2.48xlarge-2.30.2-busy"
@@ -52,12 +53,12 @@ def text_of(app: TopApp) -> str:
 
 def test_the_table_of_keys_is_whole() -> None:
     """No key twice, every action is one of the board's, the help has every line."""
-    from neuron_observer.tui.board import Board  # noqa: PLC0415 - costs textual
-
     pressed = [one for key in KEYS for one in key.keys.split(",")]
     assert len(pressed) == len(set(pressed))
     for key in KEYS:
-        assert hasattr(Board, f"action_{key.action.partition('(')[0]}"), key
+        name = key.action.partition("(")[0]
+        of, action = (TopApp, name[4:]) if name.startswith("app.") else (Board, name)
+        assert hasattr(of, f"action_{action}"), key
         assert key.group in GROUPS
     text = "\n".join(help_lines())
     assert all(key.text in text for key in KEYS)

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from benchmarks.measuring import Goal, Pair, judge, within
-from benchmarks.terminal import CLOCK, Terminal, cpu_of_process
+from benchmarks.terminal import CLOCK, Terminal, cpu_of_process, resident
 from neuron_observer.client import Client
 from neuron_observer.client.address import Address
 from neuron_observer.errors import DaemonError

@@ -67,8 +67,7 @@ class Terminal:
 
     def resident(self) -> float:
         """MB of memory."""
-        pages = int(Path(f"/proc/{self.pid}/statm").read_text("ascii").split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+        return resident(self.pid)
 
     def press(self, key: bytes) -> float:
         """Press a key; when."""
@@ -93,3 +92,9 @@ def cpu_of_process(pid: int) -> float:
     tasks = Path(f"/proc/{pid}/task").iterdir()
     spent = (int((task / "schedstat").read_text("ascii").split()[0]) for task in tasks)
     return sum(spent) / 1e6
+
+
+def resident(pid: int) -> float:
+    """MB of memory of a process."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6

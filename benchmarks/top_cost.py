@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from benchmarks.measuring import Goal, Pair, judge, within
-from benchmarks.terminal import CLOCK, Terminal, cpu_of_process
+from benchmarks.terminal import CLOCK, Terminal, cpu_of_process, resident
 from neuron_observer.client import Client
 from neuron_observer.client.address import Address
 from neuron_observer.errors import DaemonError
@@ -130,5 +130,8 @@ def _here(command: list[str], pid: int, rounds: int) -> bool:
         pairs = [_window(ours, bare, pid) for _ in range(rounds)]
         name = "in this process, without the daemon's own: CPU"
         met = judge(Goal(name, CPU_GOAL), pairs, "% of a core")
-        print(f"    memory {ours.resident():.1f} MB")
+        most = MEMORY_GOAL + resident(pid)
+        met &= within(
+            "in this process: memory, the daemon's own on top", ours.resident(), most, "MB"
+        )
     return met

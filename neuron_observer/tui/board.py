@@ -297,6 +297,10 @@ class Board(Screen[None]):
         """Find all of this by name."""
         self.app.action_command_palette()
 
+    def action_suspend(self) -> None:
+        """To the shell; `fg` comes back."""
+        self.app.action_suspend_process()
+
     async def action_quit(self) -> None:
         """End."""
         self.app.exit()

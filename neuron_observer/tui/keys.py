@@ -74,7 +74,7 @@ KEYS: tuple[Key, ...] = (
     Key("t", "theme", "t", "next theme", "Other"),
     Key("a", "signs", "a", "ASCII signs and back", "Other"),
     Key("colon,ctrl+p", "palette", ": Ctrl+P", "all of this by name", "Other"),
-    Key("ctrl+z", "app.suspend_process", "Ctrl+Z", "to the shell; `fg` comes back", "Other"),
+    Key("ctrl+z", "suspend", "Ctrl+Z", "to the shell; `fg` comes back", "Other"),
     Key("q,ctrl+c,ctrl+q", "quit", "q Ctrl+C", "quit", "Other"),
 )
 

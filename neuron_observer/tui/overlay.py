@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -81,16 +82,16 @@ class Question(ModalScreen["str | None"]):
 
 
 class _Options(OptionList):
-    """Textual's, also where the screen is so low that it has no line (8.2.8 raises then)."""
+    """Textual's (8.2.8), also where the screen is so small that no line of it has been laid out."""
 
     def action_page_up(self) -> None:
         """Where there is a page."""
-        if self.size.height:
+        with suppress(KeyError):
             super().action_page_up()  # type: ignore[no-untyped-call]
 
     def action_page_down(self) -> None:
         """Where there is a page."""
-        if self.size.height:
+        with suppress(KeyError):
             super().action_page_down()  # type: ignore[no-untyped-call]
 
 

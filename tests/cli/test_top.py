@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BUSY = str(tree_file("trn2.48xlarge-2.30.2-busy"))
 SMALL = str(tree_file("trn2.3xlarge-2.30.2-busy"))
-HINT = rb"events"  # in the last line of the screen
+HINT = rb"EFA"  # in one of the last lines of the screen
 COLOURS = re.compile(rb"\x1b\[[0-9;]*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9;]*)?m")
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SMALL = str(tree_file("trn2.3xlarge-2.30.2-busy"))
-HINT = rb"events"  # in the last line of the screen
+HINT = rb"EFA"  # in one of the last lines of the screen
 
 
 @contextmanager

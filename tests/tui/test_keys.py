@@ -352,6 +352,29 @@ def test_clicks(page: str, spot: tuple[int, int], check: object) -> None:
     play(feed, steps)
 
 
+def test_a_new_fault_is_told_on_every_page() -> None:
+    """In the last line for some seconds, once; what stood there from the beginning is not new."""
+
+    async def steps(app: TopApp, pilot: Pilot[None]) -> None:
+        await pilot.press("3")
+        assert "new:" not in painted(app)[-1]
+        feed.frame = well._replace(findings=found)
+        app.look()
+        await pilot.pause()
+        assert "new: critical neuron0 hbm-unrepairable" in painted(app)[-1]
+        clock.advance(9.0)
+        app.look()
+        await pilot.pause()
+        assert "new:" not in painted(app)[-1]
+
+    feed = still(BUSY)
+    well, clock = feed.frame, ManualClock(monotonic=feed.frame.snapshot.monotonic)
+    ill = feed_of("hbm-unrepairable", 80, 8, "trn2.3xlarge").frame
+    assert ill is not None
+    found = ill.findings
+    play(feed, steps, clock=clock)
+
+
 def test_a_heading_again_and_a_row_again() -> None:
     """The second click on a heading turns the order round, on a row it opens it."""
 

@@ -87,7 +87,7 @@ def command(  # noqa: PLR0913 - one an option
     if plain is None and not has_terminal():
         click.echo(_NO_TERMINAL, err=True)
         plain = "once"
-    signs = ASCII if only_ascii else signs_for(os.environ, sys.stdout.encoding)
+    signs = ASCII if only_ascii else signs_for(os.environ, getattr(sys.stdout, "encoding", None))
     form = Form(device, width, signs, theme)
     pace = Pace(period or 1.0, frames) if plain == "batch" else None
     clients = asking.several()
@@ -159,11 +159,12 @@ def side_by_side(
         node.start()
     try:
         if plain is None:
+            gc.disable()  # as of one host
             from neuron_observer.tui.nodes_board import NodesApp  # noqa: PLC0415 - costs textual
             from neuron_observer.tui.settings import settings_of  # noqa: PLC0415 - of the screen
 
             settings = settings_of(os.environ, form.theme)
-            return run(NodesApp(nodes, clock, form.signs, settings))
+            return run(NodesApp(nodes, clock, form.signs, _settle, settings))
         top_plain.wait_for(lambda: all(map(_is_told, nodes)), "not all nodes were asked")
         if pace is None:
             click.echo("\n".join(top_plain.lines_of_nodes(nodes, clock, form)))
@@ -175,7 +176,7 @@ def side_by_side(
     return 0 if any(node.glance().health for node in nodes) else ExitCode.UNKNOWN
 
 
-def _settle(begin: Callable[[], None]) -> None:
+def _settle(begin: Callable[[], None] = lambda: None) -> None:
     """The first frame stands. What is here now stays, so nobody looks through it again and again:
     that takes longer than a key may.
     """

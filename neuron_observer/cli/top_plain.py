@@ -102,7 +102,8 @@ def print_all(
         now = datetime.fromtimestamp(clock.wall(), tz=timezone.utc)
         lines = [f"# {now.strftime('%Y-%m-%dT%H:%M:%SZ')}", *draw(), ""]
         click.echo("\n".join(lines))
-        sys.stdout.flush()
+        if sys.stdout:
+            sys.stdout.flush()
         if is_last:
             break
         due = max(due + pace.period, clock.monotonic())

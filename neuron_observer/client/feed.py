@@ -43,6 +43,7 @@ class ConnectedFeed:
         self._batches = Batches()  # of snapshots
         self._frame: Frame | None = None
         self._tag = ""
+        self._seen: set[str] = set()  # findings whose texts were asked for before anybody looks
         self._polling = Polling(self._poll_all, self._lost, PERIOD)
         self._events = Kept(self._ask_events, clock, EVENTS_PERIOD)
         self._texts = Kept(self._ask_text, clock, TEXTS_PERIOD)
@@ -96,8 +97,9 @@ class ConnectedFeed:
 
     def _take(self, found: Frame) -> Frame:
         """This is the frame, and the connection is well."""
-        for one in found.findings:
-            self._texts.want(one.id)
+        for one in {one.id for one in found.findings} - self._seen:
+            self._seen.add(one)
+            self._texts.want(one)
         self._frame = _with(found, ())
         return self._frame
 

@@ -16,7 +16,7 @@ from neuron_observer.tui.settings import Settings
 from neuron_observer.tui.themes import THEMES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
@@ -35,9 +35,14 @@ class NodesApp(ScreenApp):
     """Several nodes side by side."""
 
     def __init__(
-        self, nodes: Sequence[Node], clock: Clock, signs: Signs, settings: Settings | None = None
+        self,
+        nodes: Sequence[Node],
+        clock: Clock,
+        signs: Signs,
+        begin: Callable[[], None] = lambda: None,
+        settings: Settings | None = None,
     ) -> None:
-        super().__init__(lambda: None)
+        super().__init__(begin)
         self.nodes = NodesBoard(nodes, clock, signs, settings or Settings())
 
     def get_default_screen(self) -> NodesBoard:

@@ -186,6 +186,18 @@ def test_a_recording_that_is_none(call: Callable[..., Result], tmp_path: Path) -
         call("top", "--replay", str(file), "--once")
 
 
+@pytest.mark.parametrize(("closed", "lines"), [("<&-", 20), (">&-", 0)])
+def test_closed_streams(closed: str, lines: int) -> None:
+    """Without standard input, or without an output, there is a frame or nobody to print it to."""
+    command = f"{sys.executable} -m neuron_observer top --host-root {SMALL} {closed}"
+    run = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert len(run.stdout.splitlines()) >= lines
+    assert run.stderr == (
+        "neuron-observer: no terminal here: one frame, as with --once; --batch prints one a"
+        " period\n"
+    )
+
+
 def batch(*arguments: str) -> subprocess.Popen[str]:
     """A process that prints frames until somebody has enough."""
     command = [sys.executable, "-m", "neuron_observer", "top", "--batch", "--period", "0.1"]

@@ -15,6 +15,7 @@ BENCHMARKS = (
     "scrape",
     "floods",
     "jobs",
+    "ranks",
     "simulation",
     "top",
     "rules",

@@ -132,7 +132,7 @@ def running(folder: Path) -> Iterator[tuple[Ranks, Running, Running]]:
     write_tree(LISTING, root)
     (root / "proc").symlink_to("/proc")
     deaf = folder / "deaf.yaml"
-    deaf.write_text('jobs: {heartbeats: ""}\n', "utf-8")
+    deaf.write_text("jobs: {heartbeats: null}\n", "utf-8")
     hears = folder / "hears.yaml"
     hears.write_text(f"jobs: {{heartbeats: /{FOLDER}}}\n", "utf-8")
     ranks = Ranks(root)

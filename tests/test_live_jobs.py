@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import inf
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -37,7 +38,7 @@ def only(found: list[Finding], name: str) -> Finding:
 
 
 def test_a_slow_rank_is_named() -> None:
-    """E40: one of 64 ranks computes a fifth longer; it and nobody else is named, and why."""
+    """One of 64 ranks computes a fifth longer; it and nobody else is named, and why."""
     job = Training(ranks=64, world=512, first=128, work=slow(137, ratio=1.2))
     bench = Bench(job, seconds=3)
     found = bench.run(90)
@@ -174,6 +175,28 @@ def test_a_heavy_stage_is_the_work() -> None:
     assert one.entity.kind == "job"
 
 
+def test_a_stage_that_is_always_heavier_is_no_slow_machine() -> None:
+    """E49: stage 3 computes 1.6 times as long in every step; ranks are compared within a stage."""
+    job = Training(
+        ranks=16,
+        role=lambda r: f"stage-{r // 4}",
+        work=lambda r, _: Work(1.0 if r >= 12 else 0.6),
+    )
+    bench = Bench(job, seconds=4)
+    bench.run(120)
+    assert bench.told == []
+
+
+def test_another_rank_in_each_step_is_the_data() -> None:
+    """E50: the slowest of a step takes 1.3 to 2 times as long, and it is another one each time."""
+    draw = Random(3)  # noqa: S311 - noise
+    late = [(draw.randrange(16), 0.6 * draw.uniform(1.3, 2.0)) for _ in range(1000)]
+    job = Training(ranks=16, work=lambda r, s: Work(late[s][1] if late[s][0] == r else 0.6))
+    bench = Bench(job, seconds=4)
+    bench.run(240)
+    assert not [one for one in bench.told if "firing" in one]
+
+
 @pytest.mark.parametrize(
     ("flags", "source", "why"),
     [
@@ -270,7 +293,7 @@ def test_ranks_in_different_collectives_is_the_program() -> None:
 
 @pytest.mark.parametrize(("ended", "how"), [(False, "it died"), (True, "it ended by itself")])
 def test_a_rank_that_is_gone_is_named(ended: bool, how: str) -> None:
-    """Its process is no longer there and the others wait for it (E02, E03)."""
+    """Its process is no longer there, nor are its figures (E02), and the others wait for it."""
     bench = Bench(Training(work=hang(6)))
     bench.run(35)
     bench.kill(6, ended=ended)
@@ -278,6 +301,7 @@ def test_a_rank_that_is_gone_is_named(ended: bool, how: str) -> None:
     assert (one.id, one.entity.rank) == ("hang-crashed-peer", 6)
     assert how in one.message
     assert one.action.value == "restart_job"
+    assert 6 not in {rank.rank for rank in bench.watched.ranks}
 
 
 def test_a_hang_is_over_when_the_job_moves_or_goes() -> None:

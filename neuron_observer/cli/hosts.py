@@ -138,7 +138,7 @@ def open_reader(  # noqa: PLR0913 - one an option
             path_map=config.path_map,
             all_devices=all_devices or config.all_devices,
             kubelet=kubelet or config.kubelet,
-            heartbeats=config.jobs.heartbeats or None,
+            heartbeats=config.jobs.heartbeats,
             firmware_period=config.lanes.firmware if lasting else options.firmware_period,
         )
     if heartbeats is not None:

@@ -210,11 +210,11 @@ class Jobs(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Running jobs."""
 
     heartbeats: Annotated[
-        str,
+        str | None,
         key_meta(
             "path",
-            "Folder into which the step hook writes a file a rank, as the host names it;"
-            ' "": none is read.',
+            "Folder into which the step hook writes a file a rank, as the host names it; null:"
+            " none is read.",
             restart=True,
         ),
     ] = "/run/neuron-observer-ranks"

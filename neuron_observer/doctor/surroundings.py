@@ -9,12 +9,14 @@ from neuron_observer.sources.listing import ListingFs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from neuron_observer.collectors.heartbeats import HeartbeatCollector
     from neuron_observer.collectors.machine import MachineReader
     from neuron_observer.observer import HostReader
 
 MONITOR = "opt/aws/neuron/bin/neuron-monitor"
 KERNEL_BYTES_PER_DESCRIPTOR = 4_800  # measured: 0.63 KiB at open and 4.0 KiB at the first read
 _OWN_DESCRIPTORS = 64
+MOST_REFUSED = 8  # heartbeat files that are told one by one
 
 
 class Note(NamedTuple):
@@ -31,6 +33,8 @@ def surroundings(reader: HostReader) -> Iterator[Note]:
     yield _monitor(reader)
     yield _kernel_log(reader)
     yield _descriptors(reader)
+    if reader.ranks:
+        yield from _ranks(reader.ranks.heartbeats)
     if reader.machine:
         yield from _adapters(reader.machine)
         yield _temperatures(reader)
@@ -150,3 +154,19 @@ def _temperatures(reader: HostReader) -> Note:
     if not devices or found == 0:
         return Note("temperature", False, "no driver file gives a device's temperature")
     return Note("temperature", False, f"read of {found} of {devices} devices")
+
+
+def _ranks(heartbeats: HeartbeatCollector) -> Iterator[Note]:
+    """Whose step hook is heard, and which files are not taken, with the reason."""
+    folder = heartbeats.folder
+    if not heartbeats.present:
+        remedy = "docs/hook.md; `install-service` makes the folder at boot, sticky and for all"
+        yield Note("ranks", False, f"/{folder} is not there: no job can tell its steps", remedy)
+        return
+    heard = len(heartbeats.beats)
+    yield Note("ranks", False, f"{heard} ranks are heard by their step hook, in /{folder}")
+    for name, why in list(heartbeats.refused.items())[:MOST_REFUSED]:
+        yield Note("ranks", False, f"{name} is not taken: {why}")
+    more = len(heartbeats.refused) - MOST_REFUSED + heartbeats.left_out
+    if more > 0:
+        yield Note("ranks", False, f"{more} more files are not taken")

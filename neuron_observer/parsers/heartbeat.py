@@ -9,6 +9,7 @@ Times are seconds of the writer's CLOCK_MONOTONIC unless said; NaN is a time tha
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from math import inf, isfinite, nan
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -209,6 +210,7 @@ def _instant(value: float) -> float | None:
     return value if isfinite(value) and value > 0 else None
 
 
+@lru_cache(maxsize=512)  # the labels of a rank do not change
 def _text(raw: bytes) -> str | None:
     """Zero-padded text without control characters."""
     return plain(raw.partition(b"\0")[0], 128).strip() or None

@@ -250,5 +250,5 @@ def _of_slowdown(
         evidence=(source,),
         first_seen=slowdown.since,
         last_seen=assessment.at,
-        runbook="docs/stragglers.md#job-slowdown",
+        runbook="docs/stragglers.md#job-slow",
     )

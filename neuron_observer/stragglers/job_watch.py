@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Finding, Job, Rank, StragglerTier
     from neuron_observer.parsers.heartbeat import Head
     from neuron_observer.stragglers.parameters import Parameters
+    from neuron_observer.stragglers.rank_judge import Mark, Shown
     from neuron_observer.stragglers.seen import Seen
 
 TIERS: dict[int, StragglerTier] = {1: "notice", 2: "warning", 3: "critical"}
@@ -92,9 +93,7 @@ class JobWatch:
             )
         world.take(self._heads, beats, seen)
         self.findings = tuple(self._told(world, seen))
-        self.paces = {
-            row.pid: pace for at, row in enumerate(world.rows) if (pace := _pace(world, at, seen))
-        }
+        self.paces = _paces(world, seen)
         self.numbers = {row.pid: row.number for row in world.rows if row.number >= 0}
         self.pace = self._job_pace(world, seen)
 
@@ -188,7 +187,7 @@ class JobWatch:
             phase=PHASES[world.hang.phase],
             since=seen.clocks.wall_of(world.hang.since) if world.hang.since else None,
             source="hook",
-            period=(judge.usual or judge.period) if judge else None,
+            period=(judge.usual or judge.shown.period) if judge else None,
             ratio=slower.ratio if slower else None,
             heard=world.heard,
             slowest=named[0] if len(named) == 1 and named[0] >= 0 else None,
@@ -213,38 +212,44 @@ def _row(rank: Rank, number: int, shape: NodeShape, head: Head | None) -> Row:
     return Row(process.pid, number, device, core, *labels)
 
 
-def _pace(world: World, at: int, seen: Seen) -> RankPace | None:
-    head = world.now[at].head
-    if head is None or world.now[at].process is None:
-        return None
+def _paces(world: World, seen: Seen) -> dict[int, RankPace]:
+    """How each rank that lives gets on, by pid."""
     judge = world.judge
-    now = seen.clocks.monotonic
-    busy, wait, data, tokens = (None,) * 4
-    if judge is not None:
-        table = judge.medians
-        busy, wait, data, tokens = (
-            value if isfinite(value := table[row][at]) else None for row in (0, 1, 2, 4)
-        )
-    mark = judge.marks.get(at) if judge else None
+    marks = judge.marks if judge else {}
+    shown = judge.shown if judge else None
+    foremost, now = world.foremost, seen.clocks.monotonic
+    found = {}
+    for at, (row, one) in enumerate(zip(world.rows, world.now, strict=True)):
+        if one.head is not None and one.process is not None:
+            pace = _pace(one.head, now, foremost)
+            found[row.pid] = _judged(pace, at, shown, marks.get(at)) if shown else pace
+    return found
+
+
+def _judged(pace: RankPace, at: int, shown: Shown, mark: Mark | None) -> RankPace:
+    """With the medians of its last steps, and what stands against it."""
+    busy, wait, data, _, tokens = (
+        value if isfinite(value := row[at]) else None for row in shown.rows
+    )
+    pace = pace._replace(period=shown.period, busy=busy, wait=wait, input=data, tokens=tokens)
+    if mark is None:
+        return pace
+    tier, kind, ratio = mark
+    return pace._replace(straggler=TIERS.get(int(tier)), kind=kind, ratio=round(ratio, 4))
+
+
+def _pace(head: Head, now: float, foremost: int) -> RankPace:
     inside = head.inside_since
     return RankPace(
         phase=head.phase,
         step=head.steps,
         age=round(max(now - head.at, 0.0), 3),
-        period=judge.period if judge else None,
-        busy=busy,
-        wait=wait,
-        input=data,
-        tokens=tokens,
         source=head.source,
         entered=head.entered,
         completed=head.completed,
         inside=head.operation or "collective" if inside is not None else None,
         inside_for=round(max(now - inside, 0.0), 3) if inside is not None else None,
-        behind=world.behind(at),
-        straggler=TIERS.get(int(mark[0])) if mark else None,
-        kind=mark[1] if mark else "",
-        ratio=round(mark[2], 4) if mark else None,
+        behind=foremost - head.steps,
         role=head.role,
         replica=head.replica,
     )

@@ -82,16 +82,17 @@ class Joiner:
             return True
         usual = self._usual(known.held)
         found = [
-            round((step.end - self._ends[step.number]) / usual)
+            round((step.end - self._ends[step.number]) / usual) if usual > 0 else 0
             for step in known.held[-PAIRS:]
-            if usual > 0 and step.number in self._ends
+            if step.number in self._ends
         ]
         if found:
             known.shift = round(middle(found))
         elif len(known.held) >= PAIRS:  # it counts far elsewhere: by the end that is nearest
             last = known.held[-1]
             near = min(self._ends, key=lambda number: abs(self._ends[number] - last.end))
-            known.shift = near - last.number
+            apart = round((last.end - self._ends[near]) / usual) if usual > 0 else 0
+            known.shift = near + apart - last.number
         return known.shift is not None
 
     def _usual(self, steps: list[Step]) -> float:
@@ -106,7 +107,7 @@ class Joiner:
         found = []
         expected = self._rows.keys() - missing
         newest = max((row.last for row in self._rows.values()), default=-1)
-        patience = max(1.0, PATIENCE * self._period)
+        patience = max(1.0, PATIENCE * self._usual([]))
         for number in sorted(self._open):
             steps = self._open[number]
             end = max(step.end for step in steps.values())
@@ -116,6 +117,4 @@ class Joiner:
             del self._open[number]
             self._next = number + 1
             found.append(Joined(number, end, steps))
-        if found:
-            self._usual([])
         return found

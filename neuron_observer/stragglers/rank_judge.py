@@ -6,7 +6,7 @@ This module and what it imports need numpy: it is loaded once a job has steps to
 from __future__ import annotations
 
 from math import isfinite, nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -35,8 +35,19 @@ if TYPE_CHECKING:
 SHORTEST = 0.2  # seconds of an update: shorter steps are taken together, as their means
 MEDIANS = 12  # steps in the figures that are shown of a rank
 _SOURCES = {"none": TimeSource.NONE, "blocking": TimeSource.BLOCKING, "event": TimeSource.EVENT}
-_BUSY, _WAIT, _INPUT, _SHORTEST, _TOKENS = range(5)
+_COLUMNS = 5
+_BUSY, _WAIT, _INPUT, _SHORTEST, _TOKENS = range(_COLUMNS)
 _MACHINES = {Scope.CORE, Scope.DEVICE, Scope.NODE}
+
+
+Mark: TypeAlias = "tuple[Tier, str, float]"  # how sure, of what kind, how much
+
+
+class Shown(NamedTuple):
+    """Medians over the last steps: busy, wait, input, shortest, tokens by rank, NaN not known."""
+
+    rows: list[list[float]]
+    period: float | None  # s a step; None until one is known
 
 
 class RankJudge:
@@ -61,6 +72,7 @@ class RankJudge:
         self._numbers: Ints = np.full(size, -2, dtype=np.int64)
         self._count = 0  # steps
         self.fold = 1  # steps of the last update
+        self._shown: Shown | None = None
         self._held: list[tuple[Floats, float]] = []  # short steps that wait for more of them
         self._source = np.zeros(size, dtype=np.uint8)
         self.assessment: Assessment | None = None
@@ -74,6 +86,7 @@ class RankJudge:
         there = np.isfinite(ends)
         self._ends = np.where(there, ends, self._ends)
         self._numbers = np.where(there, numbers, self._numbers)
+        self._shown = None
         self._recent[self._count % MEDIANS] = values
         self._periods[self._count % MEDIANS] = period
         self._count += 1
@@ -144,22 +157,23 @@ class RankJudge:
         )
 
     @property
-    def medians(self) -> list[list[float]]:
-        """Busy, wait, input, shortest, tokens by rank over the last steps; NaN is not known."""
-        held = self._recent[: min(self._count, MEDIANS)]
-        if not len(held):
-            return [[float("nan")] * len(self.rows)] * 5
+    def shown(self) -> Shown:
+        """The figures of the last steps; made anew when there are more."""
+        if self._shown is None:
+            held = self._recent[: min(self._count, MEDIANS)]
+            rows = self._medians(held) if len(held) else [[nan] * len(self.rows)] * _COLUMNS
+            known = self._periods[np.isfinite(self._periods)]
+            self._shown = Shown(rows, float(np.median(known)) if known.size else None)
+        return self._shown
+
+    @staticmethod
+    def _medians(held: Floats) -> list[list[float]]:
         counts = np.isfinite(held).sum(axis=0)
         ordered = np.sort(held, axis=0)
         low = np.take_along_axis(ordered, np.maximum(counts - 1, 0)[None] // 2, axis=0)[0]
         high = np.take_along_axis(ordered, np.minimum(counts // 2, len(held) - 1)[None], axis=0)[0]
-        return [list(map(float, row)) for row in np.where(counts > 0, (low + high) / 2, np.nan)]
-
-    @property
-    def period(self) -> float | None:
-        """The period of the last steps; None until one is known."""
-        known = self._periods[np.isfinite(self._periods)]
-        return float(np.median(known)) if known.size else None
+        found: list[list[float]] = np.where(counts > 0, (low + high) / 2, np.nan).tolist()
+        return found
 
     @property
     def usual(self) -> float | None:
@@ -167,9 +181,9 @@ class RankJudge:
         return self._detector.period if self._detector.is_learned else None
 
     @property
-    def marks(self) -> dict[int, tuple[Tier, str, float]]:
+    def marks(self) -> dict[int, Mark]:
         """Slow ranks by row: how far that is established, of what kind, how much."""
-        found: dict[int, tuple[Tier, str, float]] = {}
+        found: dict[int, Mark] = {}
         for suspect in self.suspects:
             if suspect.scope in _MACHINES and suspect.tier > Tier.NONE:
                 for row in suspect.rows:

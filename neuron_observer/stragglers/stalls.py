@@ -244,7 +244,7 @@ def finding(
         ),
         first_seen=wall - quiet,
         last_seen=wall,
-        runbook="docs/stragglers.md#stall",
+        runbook="docs/stragglers.md#hangs",
     )
 
 

@@ -113,7 +113,7 @@ class World:
 
     def _side(self, judge: RankJudge, signs: Signs) -> SideColumns:
         """What else is known of each rank now."""
-        period = judge.period or nan
+        period = judge.shown.period or nan
         devices = [row.device for row in self.rows]
         waited = [one.process.waited if one.process else None for one in self.now]
 
@@ -227,11 +227,10 @@ class World:
         """Whether nothing moves for too long."""
         return self.hang.phase is Phase.STALLED
 
-    def behind(self, at: int) -> int | None:
-        """Steps behind the foremost rank."""
-        head = self.now[at].head
-        foremost = max((one.head.steps for one in self.now if one.head), default=0)
-        return None if head is None else foremost - head.steps
+    @property
+    def foremost(self) -> int:
+        """Steps that the foremost rank has finished."""
+        return max((one.head.steps for one in self.now if one.head), default=0)
 
 
 def _alive(one: Now) -> bool:

@@ -17,7 +17,6 @@ import os
 import sys
 import tempfile
 import time
-from pathlib import Path
 from timeit import Timer
 from typing import TYPE_CHECKING, Any
 
@@ -85,9 +84,7 @@ def main() -> int:
     rounds = parser.parse_args().rounds
     bare = acts(world())
     made = world()
-    with tempfile.TemporaryDirectory(
-        dir="/dev/shm" if Path("/dev/shm").is_dir() else None
-    ) as folder:  # noqa: S108 - /run is such a disk
+    with tempfile.TemporaryDirectory() as folder:
         os.environ["NEURON_OBSERVER_HOOK_DIR"] = folder
         if not hook.install():
             return 1

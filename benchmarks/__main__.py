@@ -27,7 +27,6 @@ BENCHMARKS = (
     "soak",
     "store",
     "live",
-    "trainers",
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from math import inf
 from pathlib import Path
 from random import Random
@@ -9,6 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from neuron_observer.cli.job import lines as report_lines
+from neuron_observer.cli.jobs import lines as jobs_lines
+from neuron_observer.client.frames import frame
+from neuron_observer.contract import snapshot_document
+from neuron_observer.jobs.report import JobTally
 from neuron_observer.model import Confidence, Severity
 from neuron_observer.stragglers.alerts import alert
 from tests.live_jobs import LIVE, Bench, Training, Work, device
@@ -456,3 +462,55 @@ def test_on_old_drivers_nothing_is_concluded_from_counters_that_stand_still() ->
     assert pace is not None
     assert (pace.phase, pace.source) == ("unknown", "none")
     assert pace.detail.startswith("not observable with driver 2.24.7.0: it needs driver 2.30.2")
+
+
+# -- how it is told
+
+
+def test_every_output_tells_the_slow_rank() -> None:
+    """The table of jobs, the report of one, the documents and back: the same rank everywhere."""
+    bench = Bench(Training(devices=True, work=slow(5)), driver=LIVE)
+    tally = JobTally()
+    bench.loop.subscribe(tally.add)
+    bench.run(110)
+    text = "\n".join(jobs_lines(bench.frame.snapshot))
+    assert "STRAGGLER 1.30x (compute, warning)" in text
+    assert "training; step 723 ms; 1.25x as slow as it was; slowest: rank 5" in text
+    report = tally.report(bench.watched.id)
+    assert report is not None
+    assert report.slowest.startswith("rank 5 (neuron1): busy 1.30x")
+    assert "slowest rank    rank 5" in "\n".join(report_lines(report))
+    assert report.verdict != "hardware-suspect"
+    document = json.loads(json.dumps(snapshot_document(bench.frame)))
+    again = frame(document, 0.0)
+    assert again.snapshot.jobs == bench.frame.snapshot.jobs
+    told = [one for one in again.findings if one.id == "straggler"]
+    assert [one.entity.rank for one in told] == [5]
+    assert alert(told[0]) == alert(only(bench.standing, "straggler"))
+    shown = bench.judge.explain("straggler")
+    assert "Class:  compute-slow" in shown
+    assert "Hits:   job" in shown
+
+
+def test_a_rank_numbered_by_its_hook_alone() -> None:
+    """Its environment has no rank, torch.distributed has: the number is the hook's."""
+    bench = Bench(Training(work=slow(5)))
+    assert bench.job is not None
+    for rank in range(8):
+        bench.host.put(f"proc/{bench.job.pid_of(rank)}/environ", b"TERM=dumb\0")
+    bench.host.put(f"proc/{bench.job.pid - 1}/cmdline", b"python3\0train.py\0")  # it forked them
+    one = only(bench.run(110), "straggler")
+    assert one.entity.rank == 5
+    assert one.impact.endswith("rank 5")
+    assert [rank.rank for rank in bench.watched.ranks] == list(range(8))
+
+
+def test_without_anybody_to_name_the_report_says_why() -> None:
+    """Asynchronous handles: no slowest rank, and the reason."""
+    bench = Bench(Training(flags=11, source=0, work=slow(5)))
+    tally = JobTally()
+    bench.loop.subscribe(tally.add)
+    bench.run(30)
+    report = tally.report(bench.watched.id)
+    assert report is not None
+    assert report.slowest.startswith("none is named: collectives return before they end")

@@ -8,7 +8,7 @@ from neuron_observer.model import Place, State
 from neuron_observer.stragglers.progress import OF_JOBS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Container, Iterable
 
     from neuron_observer.model import Entity, Finding
     from neuron_observer.rules.engine import Engine
@@ -29,26 +29,39 @@ class Beside:
         self._stands: dict[_Whose, Finding] = {
             _whose(one.told): one.told for one in earlier if one.told
         }
+        self._earlier = set(self._stands)  # of an earlier run, and not told since
         self._said: dict[_Whose, Word] = {
             _whose(one.told): one.word for one in earlier if one.told and one.word
         }
 
     def __call__(
-        self, findings: Iterable[Finding], now: float, *, certain: bool
+        self,
+        findings: Iterable[Finding],
+        now: float,
+        *,
+        certain: bool,
+        learning: Container[str] = (),
     ) -> tuple[Finding, ...]:
         """The findings of now with their times and states, and those that just ended.
 
-        Until it is certain what there is now, those of an earlier run stand.
+        Until it is certain what there is now, those of an earlier run stand; those about a job
+        while its usual times are learned.
         """
         stands: dict[_Whose, Finding] = {}
+        findings = tuple(findings)
         for one in findings:
             whose = _whose(one)
             before = self._stands.get(whose)
             since = before.first_seen if before else one.first_seen or now
             stands[whose] = self._told(one._replace(first_seen=since, last_seen=now))
         missed = {whose: one for whose, one in self._stands.items() if whose not in stands}
-        over = missed if certain else {}
-        stands |= {} if certain else missed
+        over = {
+            whose: one
+            for whose, one in missed.items()
+            if certain and not (whose in self._earlier and one.entity.job in learning)
+        }
+        stands |= {whose: one for whose, one in missed.items() if whose not in over}
+        self._earlier &= stands.keys() - {_whose(one) for one in findings}
         self._stands = stands
         self._said = {whose: word for whose, word in self._said.items() if whose in stands}
         hush = self._engine().hush
@@ -100,7 +113,9 @@ class Beside:
         for whose, one in self._stands.items():
             who = one.entity
             key = who.serial or (keys.get(who.device, "") if who.device is not None else "")
-            mark = Mark(one.id, key, Place(None, who.core, who.port or who.job or ""))
+            label = who.port or who.job or ""
+            label = label if who.rank is None else f"{label}#{who.rank}"
+            mark = Mark(one.id, key, Place(None, who.core, label))
             begun = one.first_seen or 0.0
             life = Life(one.state, None, begun, one.last_seen or begun, whose in self._said)
             found[mark] = Kept(life, word=self._said.get(whose), told=one)

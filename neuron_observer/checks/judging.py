@@ -54,7 +54,9 @@ class Judge:
             *cores_missing(snapshot),
             *snapshot.job_findings,
         )
-        beside = self._beside(beside, snapshot.at, certain=snapshot.job_scan is not None)
+        learning = {job.id for job in snapshot.jobs if job.pace and not job.pace.learned}
+        certain = snapshot.job_scan is not None
+        beside = self._beside(beside, snapshot.at, certain=certain, learning=learning)
         if beside:
             from neuron_observer.rules.findings import order  # noqa: PLC0415 - rarely needed
 

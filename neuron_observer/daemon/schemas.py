@@ -234,6 +234,7 @@ COMPONENTS: dict[str, Schema] = {
                 slowest=or_null(COUNT),
                 limit=or_null(NUMBER),
                 detail=TEXT,
+                learned=FLAG,
             )
         ),
     ),

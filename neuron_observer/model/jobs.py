@@ -111,6 +111,7 @@ class JobPace(NamedTuple):
     slowest: int | None = None  # the rank that holds it up, where one can be named
     limit: float | None = None  # the smallest slowdown of a rank that would be seen (ratio - 1)
     detail: str = ""  # what cannot be said, and why
+    learned: bool = False  # its usual times are known; before that nobody is named
 
 
 JobKind: TypeAlias = Literal[

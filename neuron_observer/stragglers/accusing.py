@@ -125,7 +125,7 @@ def _fields(suspect: Suspect, about: About, slower: Slowdown | None) -> dict[str
         "last_step": suspect.last_step,
         "what": f"{steps}{worst}, against {len(about.rows) - len(suspect.rows)} peers here"
         f"{_WAITS[suspect.agreement]}",
-        "kind": f"{KIND_WORDS[suspect.kind]}: {'; '.join(suspect.basis) or 'nothing else seen'}",
+        "cause": f"{KIND_WORDS[suspect.kind]}: {'; '.join(suspect.basis) or 'nothing else seen'}",
         "basis": about.basis,
     }
     if suspect.cost is not None and suspect.lost is not None:

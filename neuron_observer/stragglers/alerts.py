@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.model import Finding
 
-_HEADS = (("What", "what"), ("Effect", "effect"), ("Class", "kind"), ("Not", "not"))
+_HEADS = (("What", "what"), ("Effect", "effect"), ("Class", "cause"), ("Not", "not"))
 
 
 def alert(finding: Finding) -> str:

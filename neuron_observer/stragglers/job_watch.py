@@ -44,6 +44,7 @@ class JobWatch:
         self._heads: dict[int, Now] = {}
         self._gone: dict[int, Gone] = {}
         self._unhooked = Unhooked(job.id, parameters)
+        self._job: Job | None = None  # as it was when its ranks were looked at
 
     def take(self, job: Job, beats: Sequence[Beat], gone: Iterable[Gone], seen: Seen) -> None:
         """Take one look at it."""
@@ -55,7 +56,7 @@ class JobWatch:
         if any(one.head for one in self._heads.values()):
             self._hooked(job, beats, seen)
         else:
-            self.world, self.paces = None, {}
+            self.world, self._job, self.paces = None, None, {}
             self._unhooked.take(job, seen)
             self.findings, self.pace = self._unhooked.findings, self._unhooked.pace
 
@@ -83,19 +84,27 @@ class JobWatch:
     # -- with the hook
 
     def _hooked(self, job: Job, beats: Sequence[Beat], seen: Seen) -> None:
-        rows, size = self._rows(job, seen.shape), self._size(job)
+        world = self._world_of(job, seen)
+        world.take(self._heads, beats, seen)
+        self.findings = tuple(self._told(world, seen))
+        self.paces = _paces(world, seen)
+        self.numbers = {row.pid: row.number for row in world.rows if row.number >= 0}
+        self.pace = self._job_pace(world, seen)
+
+    def _world_of(self, job: Job, seen: Seen) -> World:
+        """The world as it was, unless the job map shows other ranks, or another size."""
         world = self.world
+        if world is not None and job is self._job:
+            return world
+        self._job = job
+        rows, size = self._rows(job, seen.shape), self._size(job)
         if world is None or size != world.world_size or _others(rows, world.rows):
             alive = {rank.process.pid for rank in job.ranks}
             self._gone = {pid: one for pid, one in self._gone.items() if pid in alive}
             world = self.world = World(
                 rows, job=self.id, world_size=size, node="this node", parameters=self._p
             )
-        world.take(self._heads, beats, seen)
-        self.findings = tuple(self._told(world, seen))
-        self.paces = _paces(world, seen)
-        self.numbers = {row.pid: row.number for row in world.rows if row.number >= 0}
-        self.pace = self._job_pace(world, seen)
+        return world
 
     def _rows(self, job: Job, shape: NodeShape) -> list[Row]:
         """The ranks: those with the hook, and those without whose rank nobody else has."""
@@ -193,6 +202,7 @@ class JobWatch:
             slowest=named[0] if len(named) == 1 and named[0] >= 0 else None,
             limit=limit if limit is not None and isfinite(limit) else None,
             detail="; ".join(self._blindness(world)),
+            learned=judge is not None and judge.learned,
         )
 
 

@@ -20,7 +20,7 @@ from neuron_observer.stragglers.columns import (
 )
 from neuron_observer.stragglers.detector import Detector
 from neuron_observer.stragglers.parameters import ONLINE
-from neuron_observer.stragglers.suspects import Scope
+from neuron_observer.stragglers.suspects import Regime, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -179,6 +179,12 @@ class RankJudge:
     def usual(self) -> float | None:
         """The usual period of an update's steps; None while it is learned."""
         return self._detector.period if self._detector.is_learned else None
+
+    @property
+    def learned(self) -> bool:
+        """Whether its usual times are known."""
+        now = self.assessment
+        return now is not None and now.regime is not Regime.LEARNING and self.usual is not None
 
     @property
     def marks(self) -> dict[int, Mark]:

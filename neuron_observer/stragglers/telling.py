@@ -106,7 +106,7 @@ def of_stall(stall: Stall, about: About, *, quiet: float, passive: bool = False)
         "what": f"no progress on any rank of this node for {quiet:.0f} s"
         f" (a step takes {stall.usual:.3g} s)",
         "effect": f"about {quiet * ranks:.3g} rank-seconds lost so far over {ranks} ranks",
-        "kind": HANG_WORDS[stall.kind],
+        "cause": HANG_WORDS[stall.kind],
         "basis": about.basis,
         "ranks": ",".join(str(row.number) for row in rows),
     }
@@ -158,7 +158,7 @@ def of_slowdown(
         "ratio": round(slower.ratio, 4),
         "what": f"a step takes {slower.before:.3g} → {slower.now:.3g} s ({slower.ratio:.2f}x)",
         "effect": f"about {lost:.3g} rank-seconds lost a step over {ranks} ranks",
-        "kind": "; ".join(hints) or whose,
+        "cause": "; ".join(hints) or whose,
         "basis": about.basis,
         "lost_rank_seconds": round(lost, 3),
     }

@@ -150,4 +150,5 @@ def _pace(outside: Outside, seen: Seen) -> JobPace:
         period=outside.period or outside.usual,
         ratio=slower.ratio if slower else None,
         detail="no step hook: executions are counted, no rank can be named by them",
+        learned=outside.usual is not None,
     )

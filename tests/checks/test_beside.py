@@ -67,3 +67,34 @@ def test_it_can_be_suppressed_like_any_other() -> None:
     told = judge._beside
     (one,) = told([HELD], 10.0, certain=True)
     assert one.state is State.SUPPRESSED
+
+
+def test_a_slow_rank_stands_over_a_restart_while_its_job_is_learned_anew() -> None:
+    """Two ranks of one job are two findings; what is learned decides again."""
+    slow = [
+        HELD._replace(id="straggler", entity=Entity("rank", job="j", rank=rank)) for rank in (3, 5)
+    ]
+    told = beside()
+    told([one._replace(first_seen=4.0) for one in slow], 10.0, certain=True)
+    again = beside(Memory(findings=told.kept()))
+    waiting = again([], 20.0, certain=True, learning={"j"})
+    assert {(one.entity.rank, one.state, one.first_seen) for one in waiting} == {
+        (3, State.FIRING, 4.0),
+        (5, State.FIRING, 4.0),
+    }
+    stands, over = again([slow[0]], 30.0, certain=True)
+    assert (stands.entity.rank, over.entity.rank, over.state) == (3, 5, State.RESOLVED)
+    (ended,) = again([], 40.0, certain=True, learning={"j"})
+    assert (ended.entity.rank, ended.state) == (3, State.RESOLVED)
+
+
+def test_what_it_means_and_what_shows_it() -> None:
+    """The alert of each that stands; of no other finding anything."""
+    told = beside()
+    assert told.explain("sram-uncorrectable") == ""
+    assert "Now: no such finding." in told.explain("straggler")
+    told([HELD._replace(id="straggler", message="rank 3: busy 1.3x")], 10.0, certain=True)
+    text = told.explain("straggler")
+    assert text.startswith("straggler\n\nA rank")
+    assert "rank 3: busy 1.3x" in text
+    assert told.explain("device-held").startswith("device-held")

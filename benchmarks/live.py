@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from benchmarks.live_jobs.cases import Case
 
 TRAIN = ROOT / "benchmarks" / "live_jobs" / "train.py"
-START = 240.0  # seconds that a group may take to be ready
-LONGEST = 200.0  # seconds that a job may train
+START = 600.0  # seconds that a group may take to be ready
+LONGEST = 300.0  # seconds that a job may train
 TOLD = 3.0  # seconds that a hung job goes on after its finding was said
 ENVIRONMENT = {
     "GLOO_SOCKET_IFNAME": "lo",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -63,9 +63,10 @@ class Observer(NamedTuple):
 
 
 def say(text: str) -> None:
-    """On standard error: standard output is the job's."""
-    for line in text.splitlines():
-        click.echo(f"neuron-observer: {printable(line)}", err=True)
+    """On standard error: standard output is the job's. Nobody there to read it harms no job."""
+    with suppress(OSError):
+        for line in text.splitlines():
+            click.echo(f"neuron-observer: {printable(line)}", err=True)
 
 
 def check(host: Host) -> Checked:
@@ -98,9 +99,8 @@ def run_and_report(
         except foreground.NotStartedError as error:
             say(error.message)
             return error.code
-        if report:
-            json.dump(outcome.document(ended), report, indent=1)
-            report.write("\n")
+        if report and (problem := outcome.write(ended, report)):
+            say(f"{file}: the report is not whole: {problem}")
     tell("\n".join(_lines(ended)))
     return ended.exit.code
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shlex
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -115,5 +116,18 @@ def report_file(name: str | None) -> Iterator[TextIO | None]:
             f"{name}: cannot be written: {error.strerror}",
             remedy="--report takes a file; the job was not started.",
         ) from error
-    with file:
+    try:
         yield file
+    finally:
+        with suppress(OSError):  # what could not be written was told
+            file.close()
+
+
+def write(of: Outcome, file: TextIO) -> str:
+    """Write the document; why it could not be written, for the job's exit code is worth more."""
+    try:
+        file.write(json.dumps(document(of), indent=1) + "\n")
+        file.flush()
+    except OSError as error:
+        return error.strerror or type(error).__name__
+    return ""

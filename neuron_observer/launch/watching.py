@@ -79,9 +79,12 @@ class Watch:
             if _counts(finding) and any(concerns(finding, job) for job in self.jobs.values()):
                 now[finding.id, finding.entity._replace(serial=None)] = finding
         for key in now.keys() - self._told.keys():
-            self._say(f"{_named(now[key])}: {now[key].message}")
-        for key in self._told.keys() - now.keys():
-            self._say(f"{_named(self._told[key])}: over")
+            one = now[key]
+            self._say(f"{one.id} [{one.severity.value}, {one.confidence.value}]: {one.message}")
+        there = {job.id for job in frame.snapshot.jobs}
+        for id_, entity in self._told.keys() - now.keys():
+            if entity.job is None or entity.job in there:  # else the job is over
+                self._say(f"{id_}{_place(entity)}: over")
         self._told = now
 
 
@@ -94,15 +97,9 @@ def _counts(finding: Finding) -> bool:
     return not finding.shadow and finding.state in _THERE and finding.severity != Severity.INFO
 
 
-def _named(finding: Finding) -> str:
-    entity = finding.entity
-    parts = [
-        f"rank {entity.rank}" if entity.rank is not None else "",
-        f"neuron{entity.device}" if entity.device is not None else "",
-    ]
-    where = " ".join(part for part in parts if part)
-    sure = f"{finding.severity.value}, {finding.confidence.value}"
-    return f"{finding.id} [{sure}]" + (f" {where}" if where else "")
+def _place(entity: Entity) -> str:
+    parts = (("rank ", entity.rank), ("neuron", entity.device))
+    return "".join(f" {word}{number}" for word, number in parts if number is not None)
 
 
 @contextmanager

@@ -146,6 +146,17 @@ def test_a_report_that_cannot_be_written_is_told_before_the_job(
     assert capfd.readouterr().out == ""
 
 
+def test_a_report_that_cannot_be_written_whole_costs_no_exit_code(
+    call: Callable[..., Result],
+) -> None:
+    """/dev/full takes nothing: it is said, and the job ended as it did."""
+    done = call(*QUIET, "--report", "/dev/full", "--", "sh", "-c", "exit 5")
+    assert done.code == 5
+    assert done.err == (
+        "neuron-observer: /dev/full: the report is not whole: No space left on device\n"
+    )
+
+
 def test_a_command_is_needed(call: Callable[..., Result]) -> None:
     """A usage error, as everywhere."""
     import click  # noqa: PLC0415 - its error is what this is about

@@ -61,11 +61,23 @@ def test_only_the_jobs_own_is_told_and_each_thing_once() -> None:
     for at, findings in enumerate([[finding(other.id)], [slow], [slow, finding(other.id)], []]):
         watch.note(frame([ours, other], at, findings=findings))
     assert said == [
-        "straggler [warning, probable] rank 2: slower than its peers",
-        "straggler [warning, probable] rank 2: over",
+        "straggler [warning, probable]: slower than its peers",
+        "straggler rank 2: over",
     ]
     assert [one.job.id for one in watch.reports()] == [ours.id]
     assert watch.frames == 4
+
+
+def test_the_end_of_a_job_ends_nothing_else() -> None:
+    """What stood at its end is not said to be over; a fault of the node may pass."""
+    said: list[str] = []
+    watch = Watch(OWN, said.append)
+    job = own_job()
+    fault = finding(job.id, None, id="sram", entity=Entity("device", device=0))
+    watch.note(frame([job], findings=[finding(job.id), fault]))
+    said.clear()
+    watch.note(frame([], 5))
+    assert said == ["sram neuron0: over"]
 
 
 def test_what_does_not_count_is_not_told() -> None:

@@ -25,7 +25,7 @@ from benchmarks.measuring import Goal, Pair, judge, machine, within
 from benchmarks.poll import LISTING
 from benchmarks.rules import moving_files
 from neuron_observer.checks.judging import judge_by, load_rules
-from neuron_observer.cli.hosts import enough_descriptors
+from neuron_observer.cli.roots import enough_descriptors
 from neuron_observer.clock import ManualClock
 from neuron_observer.loop import Loop
 from neuron_observer.observer import HostReader, Options

@@ -177,7 +177,8 @@ def test_a_file_that_went_with_its_process_ended_well(ranks: Ranks) -> None:
     ranks.look(IDLE_PERIOD)
     (ranks.folder / NAME).unlink()
     ranks.look()
-    assert not (ranks.collector.gone or ranks.collector.beats)
+    assert not ranks.collector.gone
+    assert not ranks.collector.beats
     ranks.write(file_of(records(4), generation=2))
     ranks.look()
     assert [s.number for s in ranks.collector.beats[0].steps] == [2, 3]

@@ -132,7 +132,8 @@ class TappedSource:
     ended = False
 
     def __init__(self) -> None:
-        self.counts = LineCounts(dropped=3)
+        self.counts = LineCounts()
+        self.counts.dropped = 3
 
     def poll(self, _limit: int) -> list[bytes]:
         """Nothing."""

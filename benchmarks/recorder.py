@@ -29,9 +29,9 @@ from neuron_observer.cli.roots import enough_descriptors
 from neuron_observer.clock import ManualClock
 from neuron_observer.loop import Loop
 from neuron_observer.observer import HostReader, Options
-from neuron_observer.recording import opened
 from neuron_observer.recording.dumps import Dumps
 from neuron_observer.recording.flight import FlightRecorder, Limits
+from neuron_observer.recording.reader import opened
 from neuron_observer.replay import Player
 from neuron_observer.sim.play import simulate
 from neuron_observer.sim.scenario import load

@@ -11,7 +11,7 @@ from neuron_observer.bundle import rows
 from neuron_observer.config import examine
 from neuron_observer.contract import instant
 from neuron_observer.recording.dumps import FOLDER
-from neuron_observer.recording.reader import SUFFIX
+from neuron_observer.recording.encoding import SUFFIX
 from neuron_observer.rules.memory import Memory
 from neuron_observer.store.database import Database
 from neuron_observer.store.files import NAME

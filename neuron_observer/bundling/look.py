@@ -14,7 +14,7 @@ from neuron_observer.collectors.plan import reads_can_block
 from neuron_observer.doctor import examine, is_neuron_host
 from neuron_observer.errors import ConfigError
 from neuron_observer.observer import ALL_LANES
-from neuron_observer.recording import Capture
+from neuron_observer.recording.capture import Capture
 from neuron_observer.sources.choice import choose_workers
 from neuron_observer.sources.hostfs import DirectoryFs, LoggingHost
 from neuron_observer.sources.kernel import open_kernel_log

@@ -15,7 +15,7 @@ from neuron_observer.collectors.plan import reads_can_block
 from neuron_observer.collectors.topology import read_topology
 from neuron_observer.contract import instant
 from neuron_observer.errors import InputError, UsageError
-from neuron_observer.recording import Capture, write_rows
+from neuron_observer.recording.capture import Capture, write_rows
 from neuron_observer.sources.choice import choose_workers
 from neuron_observer.sources.hostfs import DirectoryFs, LoggingHost
 from neuron_observer.sources.kernel import open_kernel_log

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from neuron_observer.clock import Clock
     from neuron_observer.exporters.page import Page
     from neuron_observer.model import Finding, Frame
-    from neuron_observer.recording import Recording
+    from neuron_observer.recording.reader import Recording
     from neuron_observer.replay import Player
 
 FORMS = ("text", "findings", "json", "page", "openmetrics")
@@ -80,7 +80,7 @@ def command(  # noqa: PLR0913 - one an option
     machine. The exit code is that of `check`, or 66 for a file that is damaged: it is then played
     up to there.
     """
-    from neuron_observer.recording import opened  # noqa: PLC0415 - help needs none
+    from neuron_observer.recording.reader import opened  # noqa: PLC0415 - help needs none
 
     recording = opened(file)
     playing = _Playing(recording, config_file, extra, form)

@@ -159,7 +159,7 @@ def _judge(file: Path, rules: Sequence[Rule]) -> None:
     """What the rules say of a capture or recording: nothing is expected of it."""
     from neuron_observer.checks.play import judge_capture  # noqa: PLC0415 - costs the reader
     from neuron_observer.checks.recorded import recorded  # noqa: PLC0415 - the same
-    from neuron_observer.recording.reader import SUFFIX  # noqa: PLC0415 - the same
+    from neuron_observer.recording.encoding import SUFFIX  # noqa: PLC0415 - the same
     from neuron_observer.rules.explain import entity_text  # noqa: PLC0415 - with the rules
     from neuron_observer.sources.listing import read_listing  # noqa: PLC0415 - the same
 

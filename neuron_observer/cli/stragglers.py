@@ -11,7 +11,7 @@ import click
 
 from neuron_observer.contract import EXIT_CODES, findings_document
 from neuron_observer.errors import InputError, UsageError
-from neuron_observer.recording import write_rows
+from neuron_observer.recording.capture import write_rows
 from neuron_observer.stragglers.header import COLUMNS
 from neuron_observer.stragglers.heatmap import svg
 from neuron_observer.stragglers.report import report

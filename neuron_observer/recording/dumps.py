@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuron_observer.contract import instant
-from neuron_observer.recording.reader import SUFFIX
+from neuron_observer.recording.encoding import SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

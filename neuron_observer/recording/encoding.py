@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from neuron_observer.sources.hostfs import Entry
 
+SCHEMA = "neuron-observer/recording/1"
+SUFFIX = ".nobs.gz"
 _GZIP = 31  # wbits: a member of a gzip file
 _LEVEL = 1  # of compression: the next one takes twice the time for a tenth of the bytes
 _SEPARATOR = SEPARATOR.encode()

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from neuron_observer.sources.passes import Pass
 
-SCHEMA = "neuron-observer/recording/1"
-SUFFIX = ".nobs.gz"
-
 
 class Recording:
     """One file. Nothing of it is held but its times: `passes` reads it anew each time."""

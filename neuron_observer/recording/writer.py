@@ -11,7 +11,7 @@ from neuron_observer import __version__
 from neuron_observer.contract import instant
 from neuron_observer.errors import InputError
 from neuron_observer.recording import encoding
-from neuron_observer.recording.reader import SCHEMA
+from neuron_observer.recording.encoding import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from neuron_observer.bundling import Asked, Bundled, bundle
 from neuron_observer.clock import ManualClock
 from neuron_observer.config import Sources
-from neuron_observer.recording import Capture, write_rows
+from neuron_observer.recording.capture import Capture, write_rows
 from neuron_observer.rules.memory import Memory
 from neuron_observer.sim.play import simulate
 from neuron_observer.sim.scenario import load

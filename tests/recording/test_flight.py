@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from neuron_observer.clock import ManualClock
-from neuron_observer.recording import opened
 from neuron_observer.recording.dumps import Dumps
 from neuron_observer.recording.flight import FlightRecorder, Limits
+from neuron_observer.recording.reader import opened
 from neuron_observer.replay import Player
 from neuron_observer.sources.tapped import tapped
 from tests.recordings import Stand, make_judge, read_of, simulated, stand
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from neuron_observer.model import Event, Frame
-    from neuron_observer.recording import Recording
+    from neuron_observer.recording.reader import Recording
 
 
 class Flight(NamedTuple):

@@ -8,7 +8,7 @@ import pytest
 
 from neuron_observer.clock import ManualClock
 from neuron_observer.collectors.jobs import JobCollector
-from neuron_observer.recording import Capture, write_rows
+from neuron_observer.recording.capture import Capture, write_rows
 from neuron_observer.sources.listing import ListingFs
 from neuron_observer.sources.workers import DirectWorkers
 

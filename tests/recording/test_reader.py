@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neuron_observer.errors import InputError
-from neuron_observer.recording import opened
+from neuron_observer.recording.reader import opened
 from neuron_observer.sources.listing import read_listing
 from tests.conftest import tree_file
 from tests.recordings import record

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neuron_observer.recording import encoding, opened
+from neuron_observer.recording import encoding
+from neuron_observer.recording.reader import opened
 from neuron_observer.recording.tape import HostTape
 from neuron_observer.replay import Player
 from neuron_observer.sources.hostfs import Entry

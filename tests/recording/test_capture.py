@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from neuron_observer.recording import Capture
+from neuron_observer.recording.capture import Capture
 from neuron_observer.recording.scrub import Scrubber
 from neuron_observer.sources.faulty import Fault, FaultyFs
 from neuron_observer.sources.listing import ListingFs, read_listing

@@ -216,7 +216,8 @@ class Soak:
             self.of_full.append(held(self._full))
             if self._host.gone_at is not None and now - self._host.gone_at >= AWAY:
                 self._host.load()
-            if now >= next_reload and now < begin + seconds - 2 * AWAY:
+            there = self._host.gone_at is None  # a busy machine may be more than a reload late
+            if there and next_reload <= now < begin + seconds - 2 * AWAY:
                 self._host.unload()
                 next_reload += RELOAD
             if self._may_hang_up and now >= next_hangup:

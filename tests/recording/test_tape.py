@@ -35,12 +35,12 @@ def texts(tape: HostTape, chunks: list[Chunk]) -> str:
 @pytest.mark.parametrize(
     ("scenario", "begin", "seconds"),
     [
-        ("driver-reload", None, 200.0),
-        ("off-the-bus", None, 60.0),
-        ("hanging-read", None, 60.0),
-        ("job-restart", 60.0, 90.0),
-        ("kernel-lines", None, 60.0),
-        ("device-missing", None, 30.0),
+        ("driver-reload", 138.0, 24.0),
+        ("off-the-bus", 98.0, 16.0),
+        ("hanging-read", 98.0, 16.0),
+        ("job-restart", 138.0, 12.0),
+        ("kernel-lines", 98.0, 12.0),
+        ("device-missing", None, 6.0),
     ],
 )
 def test_what_is_played_is_what_was_read(
@@ -63,6 +63,19 @@ def test_what_is_played_is_what_was_read(
         assert (now.snapshot.at, list(now.snapshot.events)) == (was.snapshot.at, heard)
         assert now.snapshot.jobs == was.snapshot.jobs
     assert player.step() is None
+
+
+def test_a_driver_that_comes_again_is_played(tmp_path: Path) -> None:
+    """Its directories made anew, its counters from 0."""
+    file = tmp_path / "r.nobs.gz"
+    frames = record(file, "driver-reload", 24.0, begin=250.0)
+    player = Player(opened(str(file)), make_judge)
+    kinds = {event.kind for frame in frames for event in frame.snapshot.events}
+    assert "driver_reloaded" in kinds
+    for was in frames:
+        now = player.step()
+        assert now is not None
+        assert (read_of(now), now.findings) == (read_of(was), was.findings)
 
 
 def test_lean_gives_the_same(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ BENCHMARKS = (
     "resilience",
     "soak",
     "store",
+    "recorder",
 )
 
 

@@ -65,19 +65,6 @@ def test_what_is_played_is_what_was_read(
     assert player.step() is None
 
 
-def test_a_driver_that_comes_again_is_played(tmp_path: Path) -> None:
-    """Its directories made anew, its counters from 0."""
-    file = tmp_path / "r.nobs.gz"
-    frames = record(file, "driver-reload", 24.0, begin=250.0)
-    player = Player(opened(str(file)), make_judge)
-    kinds = {event.kind for frame in frames for event in frame.snapshot.events}
-    assert "driver_reloaded" in kinds
-    for was in frames:
-        now = player.step()
-        assert now is not None
-        assert (read_of(now), now.findings) == (read_of(was), was.findings)
-
-
 def test_lean_gives_the_same(tmp_path: Path) -> None:
     """What the flight recorder leaves out, nothing reads."""
     file = tmp_path / "r.nobs.gz"

@@ -23,7 +23,7 @@ TEMPORARY = TemporaryDirectory()
 def recording() -> Path:
     """A device whose memory breaks, in the middle of twenty seconds."""
     file = Path(TEMPORARY.name, "r.nobs.gz")
-    record(file, "hbm-unrepairable", 8.0, begin=104.0)
+    record(file, "hbm-unrepairable", 12.0, begin=98.0)
     return file
 
 

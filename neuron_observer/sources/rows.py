@@ -16,7 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 from neuron_observer.errors import InputError
 from neuron_observer.sources.hostfs import EntryKind, Space, resolve_link
-from neuron_observer.sources.passes import Answered, Node, Pass, Status, Tick, Took, put
+from neuron_observer.sources.passes import (
+    Answered,
+    Node,
+    Pass,
+    Patch,
+    Status,
+    Tick,
+    Took,
+    patched,
+    put,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +47,7 @@ if TYPE_CHECKING:
 #   #files [7, "sys/devices/…", ["stats/…/total", …]]       files that are read together
 #   #file [7, 12, "proc/1/stat"]                            one more of them, its position and path
 #   #set [7, [0, 4], "12\n\f44\n"]                          contents of some of these
+#   #patch [0, 12, [[64, "…"], …]]                          bytes from an offset on, of one of these
 #   #took [[7, 8], 1234.501, 0.002]                         when sets were read, and for how long
 #   #answer [7, 1234.4, [0.00001, …]]                       a device's firmware answered
 #   #space ["/", 1000, 400]                                 a file system: size, available or null
@@ -154,6 +165,18 @@ class RowReader:
             raw = content.encode("utf-8", "surrogateescape")
             nodes[paths[position]] = Node("file", 0o444, raw)
 
+    def _patch(self, value: Any) -> None:
+        number, position, patches = value
+        path, latest = self._sets[number][position], self.latest
+        found = [
+            Patch(int(offset), text.encode("utf-8", "surrogateescape")) for offset, text in patches
+        ]
+        known = latest.nodes.get(path)
+        if known is None:
+            latest.patches.setdefault(path, []).extend(found)
+        else:
+            latest.nodes[path] = Node("file", known.mode, patched(known.content, found))
+
     def _took(self, value: Any) -> None:
         numbers, read_at, seconds = value
         took = Took(float(read_at), float(seconds))
@@ -199,7 +222,7 @@ _COMMENTS: dict[str, Callable[[RowReader, Any], None]] = {
             "file",
             "stat",
         ),
-        *("set", "took", "answer", "space", "log", "periods"),
+        *("set", "patch", "took", "answer", "space", "log", "periods"),
     )
 }
 _KINDS: dict[str, EntryKind] = {"file": "file", "dir": "dir", "link": "link", "other": "other"}

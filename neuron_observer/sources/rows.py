@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 #   #log ["kernel", {"name": "/dev/kmsg", "dropped": 3}]    how a log itself does
 #   #periods {"fast": 0.25}                                 seconds by lane, from here on
 SEPARATOR = "\f"  # between contents of files of a set
+_LATEST = 250e9  # seconds: later than the last that a date can name
 VERSION = 1  # of either schema that this reads
 _SCHEMAS = ("neuron-observer/capture/", "neuron-observer/recording/")
 _ERRNO = {name: number for number, name in errno.errorcode.items()}
@@ -71,6 +72,24 @@ def check_schema(file: str, header: dict[str, Any]) -> None:
                 f"{file}: of form {schema}, and this reads {known}{VERSION}",
                 remedy=f"It was written by neuron-observer {by}: use that version or a later one.",
             )
+
+
+def check_head(header: dict[str, Any]) -> None:
+    """TypeError, ValueError for a head of other types than are written."""
+    for name in ("wall", "monotonic"):
+        if name in header:
+            _finite(header[name])
+    for name in ("at", "host_root", "python", "version"):
+        if name in header:
+            _text(header[name])
+    options = dict(header.get("options") or {})
+    for name in ("firmware_deadline", "firmware_period"):
+        if options.get(name) is not None:
+            _finite(options[name])
+    for key, path in dict(options.get("path_map") or {}).items():
+        _text(key), _text(path)
+    if options.get("job_mapping") is not None:
+        _text(options["job_mapping"])
 
 
 class RowReader:
@@ -110,6 +129,7 @@ class RowReader:
     def _capture(self, value: Any) -> None:
         self.header = dict(value)
         check_schema(self._name, self.header)
+        check_head(self.header)
 
     def _at(self, value: Any) -> None:
         if float(value) > 0:
@@ -117,7 +137,7 @@ class RowReader:
 
     def _tick(self, value: Any) -> None:
         monotonic, wall, lanes = value
-        tick = Tick(float(monotonic), float(wall), tuple(map(_text, lanes)))
+        tick = Tick(_finite(monotonic), _finite(wall), tuple(map(_text, lanes)))
         begin = float(self.header.get("monotonic", tick.monotonic))
         self.latest = Pass(max(tick.monotonic - begin, 0.0), tick=tick)
 
@@ -179,7 +199,7 @@ class RowReader:
 
     def _took(self, value: Any) -> None:
         numbers, read_at, seconds = value
-        took = Took(float(read_at), float(seconds))
+        took = Took(_finite(read_at), _finite(seconds))
         for number in numbers:
             paths = self._sets[number]
             if paths:
@@ -189,20 +209,26 @@ class RowReader:
         number, read_at, seconds = value
         paths = self._sets[number]
         if paths:
-            answered = Answered(float(read_at), tuple(map(float, seconds)))
+            answered = Answered(_finite(read_at), tuple(map(_finite, seconds)))
             self.latest.answers[paths[0]] = answered
 
     def _space(self, value: Any) -> None:
         mount, size, available = value
-        space = None if size is None else Space(int(size), available)
+        free = None if available is None else int(available)
+        space = None if size is None else Space(int(size), free)
         self.latest.spaces[_text(mount)] = space
 
     def _log(self, value: Any) -> None:
         word, told = value
-        self.latest.logs[_text(word)] = dict(told)
+        texts = {key: _text(told[key]) for key in ("name", "error") if key in told}
+        counts = {_text(key): int(n) for key, n in told.items() if key not in texts}
+        self.latest.logs[_text(word)] = {**counts, **texts}
 
     def _periods(self, value: Any) -> None:
-        self.latest.periods = {_text(lane): float(period) for lane, period in value.items()}
+        periods = {_text(lane): _finite(period) for lane, period in value.items()}
+        if any(period <= 0 for period in periods.values()):
+            raise ValueError("a period of no time")
+        self.latest.periods = periods
 
 
 _COMMENTS: dict[str, Callable[[RowReader, Any], None]] = {
@@ -226,6 +252,13 @@ _COMMENTS: dict[str, Callable[[RowReader, Any], None]] = {
     )
 }
 _KINDS: dict[str, EntryKind] = {"file": "file", "dir": "dir", "link": "link", "other": "other"}
+
+
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not -_LATEST < number < _LATEST:  # and no NaN
+        raise ValueError(f"{value!r:.40} is no time")
+    return number
 
 
 def _text(value: Any) -> str:

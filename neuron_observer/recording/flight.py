@@ -191,7 +191,7 @@ class FlightRecorder:
         self._written += 1
         self._problem = ""
         size = sum(map(len, dump.parts))
-        fields: dict[str, Scalar] = {"file": str(path), "bytes": size, "finding": dump.why}
+        fields: dict[str, Scalar] = {"file": str(path), "bytes": size, "about": dump.why}
         text = f"what was read before is recorded: {path}"
         self.tell(Event("recording_written", NODE, dump.at, text, fields))
         for future in dump.asked:

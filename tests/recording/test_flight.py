@@ -82,6 +82,17 @@ def test_a_finding_that_fires_is_written_and_replayed_as_it_was(tmp_path: Path) 
     assert read_of(now) == {k: v for k, v in read_of(was).items() if k[0] != "recorder"}
 
 
+def test_what_it_tells_is_no_evidence_of_a_fault(tmp_path: Path) -> None:
+    """In a frame, as the daemon puts it there, the event makes no finding of its own."""
+    one = flight("hbm-unrepairable", tmp_path)
+    one.run(150.0)
+    (event,) = one.told
+    again = flight("healthy", None)
+    again.made.loop.tell(event)
+    found = [f.id for frame in again.run(5.0) for f in frame.findings if f.severity.value != "info"]
+    assert found == []
+
+
 def test_a_window_that_has_rolled_on_gives_the_same_end(tmp_path: Path) -> None:
     """What stood before the window began is its base: processes, folders, all files."""
     one = flight("healthy", tmp_path, limits=Limits(window=12.0))

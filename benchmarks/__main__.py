@@ -31,6 +31,7 @@ BENCHMARKS = (
     "hook",
     "hook_live",
     "live",
+    "recorder",
 )
 
 

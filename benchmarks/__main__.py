@@ -26,6 +26,7 @@ BENCHMARKS = (
     "soak",
     "store",
     "bundle",
+    "recorder",
 )
 
 

@@ -263,7 +263,7 @@ class HostTape:
             self._take(Chunk(encoding.packed(rows), begin, end, len(ticks)))
 
     def base(self) -> tuple[bytes, ...]:
-        """All that stands, packed; call it when nothing waits. Its second part is often the same."""
+        """All that stands, packed, when nothing waits; its second part is often the same."""
         with self._lock:
             self._loose.forget_ended(self._standing.processes)
             rows = [*self._standing.rows(), *self._loose.standing()]

@@ -218,6 +218,7 @@ class RecordedWorkers(DirectWorkers):
         super().__init__(host, clock)
         self._owed: dict[int, Request] = {}
         self._answers_of: dict[str, Answered] = {}  # by the first path, not handed out yet
+        self._heard: Pass | None = None  # the tick whose answers are among them
 
     def submit(self, device: int, request: Request) -> bool:
         """Read now, or when the recording says that it was answered."""
@@ -233,8 +234,9 @@ class RecordedWorkers(DirectWorkers):
         if not isinstance(self._host, RecordedFs):
             return super().gather(devices, seconds)
         found = super().gather(devices, seconds)
-        answers = self._host.now.answers
-        self._answers_of.update(answers)
+        if self._host.now is not self._heard:
+            self._heard = self._host.now
+            self._answers_of.update(self._heard.answers)
         for device in devices:
             request = self._owed.get(device)
             first = resolve_link("", f"{request.folder}/{request.names[0]}") if request else ""

@@ -70,14 +70,14 @@ def last_of(recording: Recording) -> Frame:
 
 def test_a_finding_that_fires_is_written_and_replayed_as_it_was(tmp_path: Path) -> None:
     """The dump ends with the frame that fired; its replay says what the daemon said."""
-    one = flight("hbm-unrepairable", tmp_path)
-    frames = one.run(150.0)
+    one = flight("hbm-unrepairable", tmp_path, 95.0)
+    frames = one.run(30.0)
     (recording,) = dumped(tmp_path)
-    assert "hbm-unrepairable" in recording.header["why"]["findings"]
+    assert "hbm-uncorrectable" in recording.header["why"]["findings"]
     assert one.kinds == ["recording_written"]
     now = last_of(recording)
     was = next(frame for frame in frames if frame.snapshot.at == now.snapshot.at)
-    assert "hbm-unrepairable" in {finding.id for finding in now.findings}
+    assert "hbm-uncorrectable" in {finding.id for finding in now.findings}
     assert (now.findings, now.health) == (was.findings, was.health)
     assert read_of(now) == {k: v for k, v in read_of(was).items() if k[0] != "recorder"}
 
@@ -111,9 +111,9 @@ def test_a_window_that_has_rolled_on_gives_the_same_end(tmp_path: Path) -> None:
 
 def test_dumps_keep_their_distance(tmp_path: Path) -> None:
     """What fires meanwhile is in the next one, as soon as that may be."""
-    one = flight("hbm-unrepairable", tmp_path)
-    frames = one.run(90.0)
-    fired = next(f for frame in frames for f in frame.findings if f.id == "hbm-unrepairable")
+    one = flight("hbm-unrepairable", tmp_path, 95.0)
+    frames = one.run(30.0)
+    fired = next(f for frame in frames for f in frame.findings if f.id == "hbm-uncorrectable")
     later = fired._replace(id="another")
     for seconds, findings in ((10.0, (fired, later)), (400.0, ()), (200.0, ())):
         one.made.clock.advance(seconds)
@@ -121,8 +121,8 @@ def test_dumps_keep_their_distance(tmp_path: Path) -> None:
         one.recorder.note(frame._replace(findings=findings), {})
         one.recorder.close()
     first, second = (recording.header["why"]["findings"] for recording in dumped(tmp_path))
-    assert "hbm-unrepairable" in first
-    assert second == ["another"]
+    assert "hbm-uncorrectable" in first
+    assert "another" in second
 
 
 def test_what_is_no_alarm_is_not_written(tmp_path: Path) -> None:
@@ -135,8 +135,8 @@ def test_what_is_no_alarm_is_not_written(tmp_path: Path) -> None:
 
 def test_without_a_state_directory_all_goes_on(tmp_path: Path) -> None:
     """Nothing is written, and nothing is told of it: it was said at the start."""
-    one = flight("hbm-unrepairable", None)
-    frames = one.run(150.0)
+    one = flight("hbm-unrepairable", None, 95.0)
+    frames = one.run(30.0)
     assert all(run.ok for frame in frames for run in frame.snapshot.runs)
     assert one.told == []
     status = one.recorder.status()

@@ -35,12 +35,12 @@ def texts(tape: HostTape, chunks: list[Chunk]) -> str:
 @pytest.mark.parametrize(
     ("scenario", "begin", "seconds"),
     [
-        ("driver-reload", None, 200.0),
-        ("off-the-bus", None, 60.0),
-        ("hanging-read", None, 60.0),
-        ("job-restart", 60.0, 90.0),
-        ("kernel-lines", None, 60.0),
-        ("device-missing", None, 30.0),
+        ("driver-reload", 138.0, 24.0),
+        ("off-the-bus", 98.0, 16.0),
+        ("hanging-read", 98.0, 16.0),
+        ("job-restart", 138.0, 12.0),
+        ("kernel-lines", 98.0, 12.0),
+        ("device-missing", None, 6.0),
     ],
 )
 def test_what_is_played_is_what_was_read(

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from neuron_observer.bundle.redaction import Redactor
 
 _COUNT: Final = re.compile(r'"[-\d\s\\nx]*"')  # most files of the driver: nothing to be found in it
+# a row of numbers alone; letters only as JSON's escapes of what stands between them
+_COUNTS: Final = re.compile(r'\[\d+, ?\[[\d, ]*\], ?"(?:[-\d ]|\\[nftr])*"\]')
 _PROCESS: Final = re.compile(r"proc/\d+/(?:task/\d+/)?(\w+)")
 _STAT: Final = re.compile(r"(\d+ \()(.*)(\) \w .*)", re.DOTALL)
 _NAME: Final = re.compile(r"(Name:\t)(.*)")
@@ -42,7 +44,7 @@ class Rows:
 
     def _commented(self, line: str) -> str:
         word, blank, rest = line.partition(" ")
-        if word in _NUMBERS:
+        if word in _NUMBERS or (word == "#set" and _COUNTS.fullmatch(rest)):
             return line
         value = _json(rest)
         if value is None:

@@ -26,6 +26,8 @@ def redactor() -> Redactor:
         "#at 12.5",
         "#read [0.000123, 0.000009]",
         '#tick [1234.5, 1796032800.1, ["fast"]]',
+        '#set [7, [0, 4], "12\\n\\f-44\\n"]',
+        '#set [7,[0,4],"12\\n\\f44\\n"]',
         '#error ["sys/x", "0400", "EACCES"]',
         'l\tclass/x\t"../../devices/x"',
         '#host ["proc/uptime", "0444", "12.5 13.5\\n"]',

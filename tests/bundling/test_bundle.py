@@ -372,7 +372,7 @@ def test_a_recording_is_replayed_from_its_bundle(tmp_path: Path) -> None:
             Options(kernel_log=True),
             workers=lambda host, clock, _: DirectWorkers(host, clock),
         )
-        out.write(b"".join((encoding.packed([header_row(reader)]), *tape.base())))
+        out.write(b"".join([encoding.packed([header_row(reader)]), *tape.base()]))
         loop = Loop(reader)
         for _ in range(60):
             clock.advance(0.25)

@@ -656,14 +656,22 @@ class _Vectors:
                 self.replaced.append((place, name, original, wrapped))
 
     def detach(self) -> None:
-        """Put back what is still ours; what others wrapped around ours passes through."""
+        """Put back what is still ours; what others wrapped around ours passes through.
+
+        PyTorch's table of collectives that can be traced may have been made while ours stood there.
+        """
         for owner, name, original, wrapped in reversed(self.replaced):
             if owner.__dict__.get(name) is wrapped:
                 setattr(owner, name, original)
         for remove in self.handles:
             with suppress(Exception):
                 remove()
-        self.replaced, self.handles = [], []
+        done, self.replaced, self.handles = self.replaced, [], []
+        functional = sys.modules.get(_FUNCTIONAL)
+        traceable = getattr(functional, "traceable_collective_remaps", {})
+        for _, _, original, wrapped in done:
+            if wrapped in traceable:
+                traceable[original] = traceable[wrapped]
 
     # -- who calls
 

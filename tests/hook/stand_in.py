@@ -170,6 +170,7 @@ def modules() -> dict[str, ModuleType]:
 
     functional_all_reduce.__module__ = functional.__name__
     functional.__dict__["all_reduce"] = functional_all_reduce
+    functional.__dict__["traceable_collective_remaps"] = {}
     dynamo.__dict__["callback_handler"] = Compiler()
 
     _fill_torch(torch, distributed, world)

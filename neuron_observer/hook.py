@@ -925,7 +925,14 @@ class _Vectors:
         return self._around(original, before, recorder.turn)
 
     def _ending(self, original: Any) -> Any:
-        return self._around(original, lambda *_: True, lambda _: self.recorder.turn(ENDED))
+        """The default group is gone, or a Trainer is through."""
+        whole = original.__name__ != "destroy_process_group"
+
+        def after(_: Any) -> None:
+            if self.here() and (whole or not self.distributed.is_initialized()):
+                self.recorder.turn(ENDED)
+
+        return self._around(original, lambda *_: True, after)
 
     def _compile(self, original: Any) -> Any:
         return self._around(original, lambda *_: True, lambda _: self._adopt_compiler())

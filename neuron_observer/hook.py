@@ -29,11 +29,12 @@ import sys
 import threading
 import time
 import weakref
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
 
 VERSION = 1
 FOLDER = "/run/neuron-observer-ranks"
@@ -101,7 +102,8 @@ class _File:
                 fd = os.open(self.name, flags, 0o644, dir_fd=folder)
             try:
                 os.fchmod(fd, 0o644)  # whatever the umask: the daemon is another user
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # goes when this process does
+                with suppress(OSError):  # somebody who may read it may have been quicker
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # goes when this process does
                 os.posix_fallocate(fd, 0, _SIZE)  # a full disk says so here, not as SIGBUS later
             except BaseException:
                 os.unlink(self.name, dir_fd=folder)
@@ -142,9 +144,9 @@ def _remove_if_dead(folder: int, name: str) -> None:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
             return
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while its process lives
         written = struct.unpack("<d", os.pread(fd, 8, 96))[0] if name.endswith(".hb") else 0.0
         if time.time() - max(written, status.st_mtime) > _SWEEP_AFTER:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while its process lives
             os.unlink(name, dir_fd=folder)
     finally:
         os.close(fd)
@@ -562,6 +564,7 @@ class _Vectors:
         self.handles: list[Callable[[], None]] = []
         self.anchor: Callable[[], Any] = _nothing  # the optimizer that marks steps
         self.others: dict[int, int] = {}
+        self.marks: list[dict[Any, tuple[bytes, bool]]] = []
         self.depth = 0  # of backward passes
         self.reducing = 0.0  # since when
         self.announced = True  # the model says that this pass reduces
@@ -608,6 +611,8 @@ class _Vectors:
     def adopt(self) -> None:
         """What is imported only by some jobs, and late."""
         self.adopted = True
+        for marks in self.marks:  # another group may be where one was
+            marks.clear()
         for module, kind, name, turned in _PAUSING:
             self._adopt(module, kind, name, self._pausing, turned)
         for module, kind, name in _ENDS:
@@ -651,14 +656,22 @@ class _Vectors:
                 self.replaced.append((place, name, original, wrapped))
 
     def detach(self) -> None:
-        """Put back what is still ours; what others wrapped around ours passes through."""
+        """Put back what is still ours; what others wrapped around ours passes through.
+
+        PyTorch's table of collectives that can be traced may have been made while ours stood there.
+        """
         for owner, name, original, wrapped in reversed(self.replaced):
             if owner.__dict__.get(name) is wrapped:
                 setattr(owner, name, original)
         for remove in self.handles:
             with suppress(Exception):
                 remove()
-        self.replaced, self.handles = [], []
+        done, self.replaced, self.handles = self.replaced, [], []
+        functional = sys.modules.get(_FUNCTIONAL)
+        traceable = getattr(functional, "traceable_collective_remaps", {})
+        for _, _, original, wrapped in done:
+            if wrapped in traceable:
+                traceable[original] = traceable[wrapped]
 
     # -- who calls
 
@@ -687,6 +700,7 @@ class _Vectors:
         monotonic = time.monotonic
         even = _COLLECTIVES.get(name, False)
         marks: dict[Any, tuple[bytes, bool]] = {}
+        self.marks.append(marks)
         handle = name != "recv"  # which returns a rank
         mark = functools.partial(self.mark, marks, name, *_parameters(original))
 
@@ -868,16 +882,30 @@ class _Vectors:
         return True
 
     def _loader(self, original: Any) -> Any:
-        recorder = self.recorder
+        recorder, compiling, ident = self.recorder, self.compiling, threading.get_ident
 
-        def before(*_: Any) -> float | None:
-            if recorder.asking or not self.here():
-                return None
-            if not self.adopted:
-                self.adopt()
-            return recorder.ask()
+        def call(batches: Any) -> Any:
+            if compiling():
+                return original(batches)
+            began = None
+            try:
+                if not recorder.asking and (recorder.owner == ident() or self.here()):
+                    if not self.adopted:
+                        self.adopt()
+                    began = recorder.ask()
+            except Exception as error:
+                _fail(error)
+            if began is None:
+                return original(batches)
+            try:
+                return original(batches)
+            finally:
+                try:
+                    recorder.given(began)
+                except Exception as error:
+                    _fail(error)
 
-        return self._around(original, before, recorder.given)
+        return call
 
     def _evaluating(self, original: Any) -> Any:
         def before(*_: Any) -> None:
@@ -897,7 +925,14 @@ class _Vectors:
         return self._around(original, before, recorder.turn)
 
     def _ending(self, original: Any) -> Any:
-        return self._around(original, lambda *_: True, lambda _: self.recorder.turn(ENDED))
+        """The default group is gone, or a Trainer is through."""
+        whole = original.__name__ != "destroy_process_group"
+
+        def after(_: Any) -> None:
+            if self.here() and (whole or not self.distributed.is_initialized()):
+                self.recorder.turn(ENDED)
+
+        return self._around(original, lambda *_: True, after)
 
     def _compile(self, original: Any) -> Any:
         return self._around(original, lambda *_: True, lambda _: self._adopt_compiler())
@@ -1152,7 +1187,7 @@ def install(
         blocking: further backends of torch.distributed whose calls return when the result is there.
     """
     if _recorder is None and not _failed:
-        with suppress(ImportError):
+        with suppress(Exception):  # none, or a broken one: that is told where the job needs it
             importlib.import_module("torch")
         _begin(role, replica, folder, local_graphs=local_graphs, blocking=blocking)
     return _recorder is not None
@@ -1195,86 +1230,117 @@ def uninstall() -> None:
     _unhook(ended=True)
 
 
-@contextmanager
-def step(*, tokens: float | None = None) -> Iterator[None]:
+class _Around:
+    """What is done before and after a block; neither can fail it."""
+
+    __slots__ = ("_after", "_before", "_token")
+
+    def __init__(self, before: Callable[[], Any], after: Callable[[Any, bool], None]) -> None:
+        self._before, self._after = before, after
+        self._token: Any = None
+
+    def __enter__(self) -> None:
+        try:
+            self._token = self._before()
+        except Exception as error:
+            _fail(error)
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if self._token is not None and _recorder is not None:
+                self._after(self._token, kind is not None)
+        except Exception as error:
+            _fail(error)
+
+
+class _Step:
+    """As `_Around`, without what that costs: it is there in every step."""
+
+    __slots__ = ("_tokens",)
+
+    def __init__(self, tokens: float | None) -> None:
+        self._tokens = tokens
+
+    def __enter__(self) -> None:
+        global _by_hand
+        try:
+            recorder = _recorder or _active()
+            if recorder is not None:
+                _by_hand = True
+                if recorder.file is None:
+                    recorder.open()
+        except Exception as error:
+            _fail(error)
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            recorder = _recorder
+            if recorder is not None and kind is None:
+                if self._tokens is not None:
+                    recorder.add_tokens(self._tokens)
+                recorder.finish()
+        except Exception as error:
+            _fail(error)
+
+
+def step(*, tokens: float | None = None) -> AbstractContextManager[None]:
     """One training step, marked by hand: it counts from the end of the one before.
 
     Optimizers mark no steps once this was used.
     """
-    global _by_hand
-    recorder = _active()
-    if recorder is None:
-        yield
-        return
-    _by_hand = True
-    try:
-        recorder.open()
-    except Exception as error:
-        _fail(error)
-    yield
-    try:
-        if _recorder is not None:
-            if tokens is not None:
-                recorder.add_tokens(tokens)
-            recorder.finish()
-    except Exception as error:
-        _fail(error)
+    return _Step(tokens)
 
 
-@contextmanager
-def collective(name: str, *, signature: str = "") -> Iterator[None]:
+def collective(name: str, *, signature: str = "") -> AbstractContextManager[None]:
     """A wait for other ranks that does not go through torch.distributed and returns when done.
 
     `signature` is the same on every rank that takes part; where it differs the program does.
     """
-    recorder = _active()
-    if recorder is None:
-        yield
-        return
-    began = 0.0
-    try:
-        began = recorder.enter(stamp(name, signature))
-    except Exception as error:
-        _fail(error)
-    yield
-    try:
+
+    def begin() -> float | None:
+        recorder = _active()
+        return recorder.enter(stamp(name, signature)) if recorder is not None else None
+
+    def end(began: float, failed: bool) -> None:  # noqa: FBT001 - of the block
         if _recorder is not None:
-            recorder.leave(began)
-    except Exception as error:
-        _fail(error)
+            _recorder.abandon() if failed else _recorder.leave(began)
+
+    return _Around(begin, end)
 
 
-@contextmanager
-def phase(name: str) -> Iterator[None]:
+def phase(name: str) -> AbstractContextManager[None]:
     """A stretch that is no training: `checkpoint` or `evaluation`. Nobody is alarmed by it."""
-    recorder = _active()
-    try:
+
+    def begin() -> Recorder | None:
+        recorder = _active()
         if recorder is not None:
             recorder.turn(_PHASES[name])
-    except Exception as error:
-        _fail(error)
-    yield
-    try:
-        if _recorder is not None:
-            _recorder.resume()
-    except Exception as error:
-        _fail(error)
+        return recorder
+
+    return _Around(begin, lambda recorder, _: recorder.resume())
 
 
 def data(batches: Iterable[Any]) -> Iterator[Any]:
     """The same batches; the time until each is there counts as waiting for input."""
-    iterator = iter(batches)
-    while True:
+
+    def begin() -> float | None:
         recorder = _active()
-        began = recorder.ask() if recorder else 0.0
-        try:
-            batch = next(iterator)
-        except StopIteration:
+        return recorder.ask() if recorder is not None else None
+
+    def end(began: float, _: object) -> None:
+        if _recorder is not None:
+            _recorder.given(began)
+
+    iterator, waiting = iter(batches), _Around(begin, end)
+    while True:
+        with waiting:
+            batch = next(iterator, _OVER)
+        if batch is _OVER:
             return
-        finally:
-            if recorder is not None and recorder is _recorder:
-                recorder.given(began)
         yield batch
+
+
+_OVER = object()
 
 
 def callback() -> Any:

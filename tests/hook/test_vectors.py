@@ -116,6 +116,18 @@ def test_a_step_without_a_collective_is_not_known(folder: Path, job: Job) -> Non
     assert (_last(folder).calls, _last(folder).source) == (0, hook.NONE)
 
 
+def test_a_world_that_changes(folder: Path, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranks that came or went, another group: the file follows, also its signatures."""
+    monkeypatch.setattr(hook, "_CHECK_PERIOD", 0.0)
+    job.step(job.reduce)
+    assert only(folder).signature == hook.fnv1a(b"all_reduce 4 2")
+    job.distributed.world.size = 3
+    job.step()
+    job.step(job.reduce)
+    assert only(folder).identity[:2] == (1, 3)
+    assert only(folder).signature == hook.fnv1a(b"all_reduce 4 3")
+
+
 def test_a_collective_made_of_others_is_one(folder: Path, job: Job) -> None:
     """Objects are gathered by two collectives; one that was received is a number, no handle."""
     job.step(job.distributed.all_gather_object, job.distributed.recv)
@@ -256,11 +268,16 @@ def test_gradients_that_ddp_reduces(folder: Path, job: Job) -> None:
     assert _last(folder).source == hook.NONE, "the gradients were reduced out of sight"
 
 
-def test_the_end_of_training(folder: Path, job: Job, torch: Modules) -> None:
-    """After destroy_process_group() nothing is expected any more."""
-    job.distributed.__dict__["destroy_process_group"] = lambda: "destroyed"
-    hook.uninstall()
+def test_the_end_of_training(folder: Path, torch: Modules) -> None:
+    """After destroy_process_group() nothing is expected any more; one group less is no end."""
     assert hook.install()
+    job = Job(torch)
+    world = job.distributed.world
     job.step(job.reduce)
+    assert job.distributed.destroy_process_group("a group") == "destroyed"
+    assert only(folder).phase == hook.TRAINING
+    world.initialized = False
     assert job.distributed.destroy_process_group() == "destroyed"
     assert only(folder).phase == hook.ENDED
+    job.step()
+    assert only(folder).phase == hook.TRAINING

@@ -26,6 +26,8 @@ BENCHMARKS = (
     "resilience",
     "soak",
     "store",
+    "hook",
+    "hook_live",
 )
 
 

@@ -74,6 +74,9 @@ def test_ranks_without_a_device_are_heard_and_missed(tmp_path: Path) -> None:
         for process in processes:
             stack.callback(process.wait)
             stack.callback(process.kill)
+        end = clock.monotonic() + PATIENCE
+        while len(list(folder.iterdir())) < 2 and clock.monotonic() < end:
+            clock.wait(0.05)  # else the reader looks again after ten seconds
         job = until(lambda j: len(j.ranks) == 2 and all(map(steps, j.ranks)))
         assert (job.kind, job.world_size, job.devices) == ("training", 2, ())
         assert [one.process.pid for one in job.ranks] == [process.pid for process in processes]

@@ -64,11 +64,13 @@ class Watcher:
         self._last: dict[tuple[str, Place], int] = {}
         self._events: deque[tuple[float, str, int | None, int]] = deque()
         self._known: set[str] = set()
+        self._read: dict[tuple[str, str, int | None], float] = {}
 
     def look(self, batches: Sequence[Batch], now: float) -> Signs:
         """The signs of now."""
-        for metric in COUNTED:
-            for _, place, cell in columns(batches, metric):
+        fresh = [batch for batch in batches if self._is_fresh(batch)]
+        for metric in COUNTED if fresh else ():
+            for _, place, cell in columns(fresh, metric):
                 if isinstance(cell, int):
                     self._note(metric, place, cell, now)
         while self._events and now - self._events[0][0] > WINDOW:
@@ -89,6 +91,12 @@ class Watcher:
             memory_pressure=_share(batches, "host.pressure.memory.some_10s"),
             at=now,
         )
+
+    def _is_fresh(self, batch: Batch) -> bool:
+        """Whether it was read since the look before."""
+        key = batch.collector, batch.lane, batch.device
+        before, self._read[key] = self._read.get(key), batch.read_at
+        return before != batch.read_at
 
     def _note(self, metric: str, place: Place, cell: int, now: float) -> None:
         self._known.add(metric)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from neuron_observer.stragglers.seen import Seen
 
 WATCHED = ("training", "xla")  # kinds of jobs that ought to move: a server may idle
+EVERY = 4.0  # seconds between two looks at counters
 _IDLE = ("monitor", "leftover")  # they execute nothing
 _COUNTERS: dict[PaceSource, str] = {"driver": "the driver", "monitor": "neuron-monitor"}
 
@@ -33,11 +34,16 @@ class Unhooked:
         self._job = job
         self._p = parameters
         self._outside: Outside | None = None
+        self._due = 0.0  # monotonic
         self.findings: tuple[Finding, ...] = ()
         self.pace: JobPace | None = None
 
     def take(self, job: Job, seen: Seen) -> None:
-        """Take one look at it."""
+        """Take one look at it; counters once in some seconds."""
+        now = seen.clocks.monotonic
+        if now < self._due:
+            return
+        self._due = now + EVERY - 0.1
         self.findings, self.pace = (), None
         if job.kind not in WATCHED:
             return

@@ -29,7 +29,6 @@ TIMEOUTS = ("core.execution.timeout", "core.execution.hardware_error")
 COLLECTIVES = ("core.execution.collectives_error",)
 EXECUTIONS = ("core.execution.success", "core.inferences")
 LOADS = ("core.model_loads",)
-BUSY = ("core.time_in_use",)
 COUNTED = (*ECC, *FABRIC, *TIMEOUTS, *COLLECTIVES)
 
 
@@ -45,14 +44,12 @@ class Signs(NamedTuple):
     cpu_pressure: float | None = None  # share of the last 10 s in which a task waited for a CPU
     io_pressure: float | None = None
     memory_pressure: float | None = None
-    at: float = 0.0  # monotonic
 
 
 class Executions(NamedTuple):
     """What the driver counted on cores: totals since its load; None where it does not tell."""
 
     done: Mapping[tuple[int, int], int]  # (device, core) → executions
-    busy: Mapping[tuple[int, int], float]  # → seconds in use
     loads: int  # models loaded on all of them
     read_at: float
 
@@ -89,7 +86,6 @@ class Watcher:
             cpu_pressure=_share(batches, "host.pressure.cpu.some_10s"),
             io_pressure=_share(batches, "host.pressure.io.some_10s"),
             memory_pressure=_share(batches, "host.pressure.memory.some_10s"),
-            at=now,
         )
 
     def _is_fresh(self, batch: Batch) -> bool:
@@ -134,17 +130,12 @@ def executions(batches: Sequence[Batch], devices: Iterable[int]) -> Executions |
             break
     else:
         return None
-    busy = {
-        (place.device or 0, place.core): cell / 1e6
-        for _, place, cell in columns(batches, BUSY[0])
-        if place.device in wanted and place.core is not None and isinstance(cell, int)
-    }
     loads = sum(
         cell
         for _, place, cell in columns(batches, LOADS[0])
         if place.device in wanted and isinstance(cell, int)
     )
-    return Executions(done, busy, loads, read_at)
+    return Executions(done, loads, read_at)
 
 
 def reported(batches: Sequence[Batch], pids: Iterable[int]) -> tuple[dict[int, float], float]:

@@ -64,12 +64,11 @@ def test_executions_of_a_job_s_devices() -> None:
     """Of these devices only; none where the driver does not tell."""
     rows: Rows = {
         "core.execution.success": [(Place(0, 0), 5), (Place(1, 0), 9)],
-        "core.time_in_use": [(Place(0, 0), 2_500_000)],
         "core.model_loads": [(Place(0, 0), 3), (Place(1, 0), 4)],
     }
     found = executions((make_batch("t", rows, 4.0),), [0])
     assert found is not None
-    assert (found.done, found.busy, found.loads) == ({(0, 0): 5}, {(0, 0): 2.5}, 3)
+    assert (found.done, found.loads, found.read_at) == ({(0, 0): 5}, 3, 4.0)
     missing: Rows = {"core.execution.success": [(Place(0, 0), Missing(Why.UNSUPPORTED, "no"))]}
     assert executions((make_batch("t", missing, 4.0),), [0]) is None
 

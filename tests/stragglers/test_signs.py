@@ -52,7 +52,7 @@ def test_all_signs_of_a_node() -> None:
             "host.pressure.cpu.some_10s": [(Place(), 25.0)],
             "core.execution.timeout": [(Place(1, 0), count)],
         }
-        signs = watcher.look((make_batch("t", rows, 1.0),), 1.0)
+        signs = watcher.look((make_batch("t", rows, 1.0 + count),), 1.0 + count)
     assert signs.fabric == 5
     assert signs.unhealthy == {0: False, 1: True}
     assert signs.power == {0: 0.96}

@@ -27,6 +27,8 @@ BENCHMARKS = (
     "soak",
     "store",
     "live",
+    "hook",
+    "hook_live",
 )
 
 

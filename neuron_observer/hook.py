@@ -29,11 +29,12 @@ import sys
 import threading
 import time
 import weakref
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
 
 VERSION = 1
 FOLDER = "/run/neuron-observer-ranks"
@@ -553,14 +554,16 @@ _OTHERS = 8  # steps of another optimizer before it takes over as the one that m
 class _Vectors:
     """Wrappers in place of public functions: each calls the original once and changes nothing."""
 
-    def __init__(self, recorder: Recorder, *, local_graphs: bool) -> None:
+    def __init__(self, recorder: Recorder, blocking: set[str], *, local_graphs: bool) -> None:
         self.recorder = recorder
+        self.blocking = {*_BLOCKING_BACKENDS, *blocking}
         self.local_graphs = local_graphs  # the user says: no collectives in compiled graphs
         self.replaced: list[tuple[Any, str, Any, Any]] = []
         self.seen: set[tuple[str, str, str]] = set()
         self.handles: list[Callable[[], None]] = []
         self.anchor: Callable[[], Any] = _nothing  # the optimizer that marks steps
         self.others: dict[int, int] = {}
+        self.marks: list[dict[Any, tuple[bytes, bool]]] = []
         self.depth = 0  # of backward passes
         self.reducing = 0.0  # since when
         self.announced = True  # the model says that this pass reduces
@@ -607,6 +610,8 @@ class _Vectors:
     def adopt(self) -> None:
         """What is imported only by some jobs, and late."""
         self.adopted = True
+        for marks in self.marks:  # another group may be where one was
+            marks.clear()
         for module, kind, name, turned in _PAUSING:
             self._adopt(module, kind, name, self._pausing, turned)
         for module, kind, name in _ENDS:
@@ -686,6 +691,7 @@ class _Vectors:
         monotonic = time.monotonic
         even = _COLLECTIVES.get(name, False)
         marks: dict[Any, tuple[bytes, bool]] = {}
+        self.marks.append(marks)
         handle = name != "recv"  # which returns a rank
         mark = functools.partial(self.mark, marks, name, *_parameters(original))
 
@@ -759,7 +765,7 @@ class _Vectors:
         found = marks.get(key)
         if found is None:
             members = self.distributed.get_world_size(group)
-            blocking = self.distributed.get_backend(group) in _BLOCKING_BACKENDS
+            blocking = self.distributed.get_backend(group) in self.blocking
             found = stamp(name, f"{size} {members}" if name in _COLLECTIVES else ""), blocking
             if len(marks) > 4096:  # shapes that never come back
                 marks.clear()
@@ -795,7 +801,7 @@ class _Vectors:
         self.models.add(id(model))
         self.recorder.expects = True
         engine, known = self.engine, weakref.ref(model)
-        blocking = self.distributed.get_backend(model.process_group) in _BLOCKING_BACKENDS
+        blocking = self.distributed.get_backend(model.process_group) in self.blocking
 
         def gradient(_: Any) -> None:
             try:
@@ -1131,7 +1137,12 @@ def _in_child() -> None:
 
 
 def install(
-    *, role: str = "", replica: str = "", folder: str = "", local_graphs: bool = False
+    *,
+    role: str = "",
+    replica: str = "",
+    folder: str = "",
+    local_graphs: bool = False,
+    blocking: Iterable[str] = (),
 ) -> bool:
     """Begin to record this process; False if it cannot be, which is logged.
 
@@ -1143,15 +1154,18 @@ def install(
         folder: where the heartbeat files are; by default `$NEURON_OBSERVER_HOOK_DIR`, else
             /run/neuron-observer-ranks.
         local_graphs: graphs of torch.compile hold no collectives, so what is outside them is all.
+        blocking: further backends of torch.distributed whose calls return when the result is there.
     """
     if _recorder is None and not _failed:
-        with suppress(ImportError):
+        with suppress(Exception):  # none, or a broken one: that is told where the job needs it
             importlib.import_module("torch")
-        _begin(role, replica, folder, local_graphs=local_graphs)
+        _begin(role, replica, folder, local_graphs=local_graphs, blocking=blocking)
     return _recorder is not None
 
 
-def _begin(role: str, replica: str, folder: str, *, local_graphs: bool) -> None:
+def _begin(
+    role: str, replica: str, folder: str, *, local_graphs: bool, blocking: Iterable[str] = ()
+) -> None:
     global _recorder, _vectors, _registered
     try:
         role = role or os.environ.get("NEURON_OBSERVER_HOOK_ROLE", "")
@@ -1166,7 +1180,8 @@ def _begin(role: str, replica: str, folder: str, *, local_graphs: bool) -> None:
             _registered = True
         torch = sys.modules.get("torch")
         if torch is not None:
-            _vectors = vectors = _Vectors(recorder, local_graphs=local_graphs)
+            backends = {*blocking, *os.environ.get("NEURON_OBSERVER_HOOK_BLOCKING", "").split(",")}
+            _vectors = vectors = _Vectors(recorder, backends, local_graphs=local_graphs)
             vectors.attach(torch)
             recorder.checked = vectors.adopt
         _FlightRecorder.start_if_asked(recorder)
@@ -1185,86 +1200,102 @@ def uninstall() -> None:
     _unhook(ended=True)
 
 
-@contextmanager
-def step(*, tokens: float | None = None) -> Iterator[None]:
+class _Around:
+    """What is done before and after a block; neither can fail it."""
+
+    __slots__ = ("_after", "_before", "_token")
+
+    def __init__(self, before: Callable[[], Any], after: Callable[[Any, bool], None]) -> None:
+        self._before, self._after = before, after
+        self._token: Any = None
+
+    def __enter__(self) -> None:
+        try:
+            self._token = self._before()
+        except Exception as error:
+            _fail(error)
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if self._token is not None and _recorder is not None:
+                self._after(self._token, kind is not None)
+        except Exception as error:
+            _fail(error)
+
+
+def step(*, tokens: float | None = None) -> AbstractContextManager[None]:
     """One training step, marked by hand: it counts from the end of the one before.
 
     Optimizers mark no steps once this was used.
     """
-    global _by_hand
-    recorder = _active()
-    if recorder is None:
-        yield
-        return
-    _by_hand = True
-    try:
-        recorder.open()
-    except Exception as error:
-        _fail(error)
-    yield
-    try:
-        if _recorder is not None:
+
+    def begin() -> Recorder | None:
+        global _by_hand
+        recorder = _active()
+        if recorder is not None:
+            _by_hand = True
+            recorder.open()
+        return recorder
+
+    def end(recorder: Recorder, failed: bool) -> None:  # noqa: FBT001 - of the block
+        if not failed:
             if tokens is not None:
                 recorder.add_tokens(tokens)
             recorder.finish()
-    except Exception as error:
-        _fail(error)
+
+    return _Around(begin, end)
 
 
-@contextmanager
-def collective(name: str, *, signature: str = "") -> Iterator[None]:
+def collective(name: str, *, signature: str = "") -> AbstractContextManager[None]:
     """A wait for other ranks that does not go through torch.distributed and returns when done.
 
     `signature` is the same on every rank that takes part; where it differs the program does.
     """
-    recorder = _active()
-    if recorder is None:
-        yield
-        return
-    began = 0.0
-    try:
-        began = recorder.enter(stamp(name, signature))
-    except Exception as error:
-        _fail(error)
-    yield
-    try:
+
+    def begin() -> float | None:
+        recorder = _active()
+        return recorder.enter(stamp(name, signature)) if recorder is not None else None
+
+    def end(began: float, failed: bool) -> None:  # noqa: FBT001 - of the block
         if _recorder is not None:
-            recorder.leave(began)
-    except Exception as error:
-        _fail(error)
+            _recorder.abandon() if failed else _recorder.leave(began)
+
+    return _Around(begin, end)
 
 
-@contextmanager
-def phase(name: str) -> Iterator[None]:
+def phase(name: str) -> AbstractContextManager[None]:
     """A stretch that is no training: `checkpoint` or `evaluation`. Nobody is alarmed by it."""
-    recorder = _active()
-    try:
+
+    def begin() -> Recorder | None:
+        recorder = _active()
         if recorder is not None:
             recorder.turn(_PHASES[name])
-    except Exception as error:
-        _fail(error)
-    yield
-    try:
-        if _recorder is not None:
-            _recorder.resume()
-    except Exception as error:
-        _fail(error)
+        return recorder
+
+    return _Around(begin, lambda recorder, _: recorder.resume())
 
 
 def data(batches: Iterable[Any]) -> Iterator[Any]:
     """The same batches; the time until each is there counts as waiting for input."""
-    iterator = iter(batches)
-    while True:
+
+    def begin() -> float | None:
         recorder = _active()
-        began = recorder.ask() if recorder else 0.0
-        try:
-            batch = next(iterator)
-        except StopIteration:
+        return recorder.ask() if recorder is not None else None
+
+    def end(began: float, _: object) -> None:
+        if _recorder is not None:
+            _recorder.given(began)
+
+    iterator, waiting = iter(batches), _Around(begin, end)
+    while True:
+        with waiting:
+            batch = next(iterator, _OVER)
+        if batch is _OVER:
             return
-        finally:
-            if recorder is not None and recorder is _recorder:
-                recorder.given(began)
         yield batch
+
+
+_OVER = object()
 
 
 def callback() -> Any:
@@ -1273,10 +1304,8 @@ def callback() -> Any:
     Raises:
         ImportError: Transformers is not installed.
     """
-    from transformers import TrainerCallback  # type: ignore[import-not-found,unused-ignore]
-
-    methods = {name: _event(act) for name, act in _EVENTS.items()}
-    return type("HeartbeatCallback", (TrainerCallback,), methods)()
+    kind = importlib.import_module("transformers").TrainerCallback
+    return type("HeartbeatCallback", (kind,), {n: _event(act) for n, act in _EVENTS.items()})()
 
 
 def _event(act: Callable[[Recorder, Any], None]) -> Callable[..., None]:

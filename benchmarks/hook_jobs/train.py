@@ -124,11 +124,15 @@ def averaging(style: str, model: nn.Module) -> Callable[[], None]:
     return ways.get(style, blocking)
 
 
+def _nothing() -> None:
+    """The model does it by itself."""
+
+
 def train(style: str, steps: int) -> nn.Module:
     """Some steps in a style."""
     model = MODELS.get(style, blocks)()
     called = torch.compile(model, backend="eager") if style == "ddp-compiled" else model
-    average = (lambda: None) if style in MODELS else averaging(style, model)
+    average: Callable[[], None] = averaging(style, model) if style not in MODELS else _nothing
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     workers = 1 if style == "ddp-workers" else 0
     for number, batch in enumerate(DataLoader(Batches(steps), batch_size=4, num_workers=workers)):

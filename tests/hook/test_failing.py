@@ -203,6 +203,26 @@ def test_what_a_signal_handler_raises_is_the_jobs(
     assert only(folder).records[-1].source == hook.BLOCKING
 
 
+@pytest.mark.parametrize("entry", ["ask", "given", "enter", "leave", "turn", "resume", "finish"])
+def test_what_is_done_by_hand_fails_open_too(
+    entry: str, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No PyTorch here: the blocks run, all batches come."""
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise LookupError(entry)
+
+    monkeypatch.setattr(hook.Recorder, entry, broken)
+    seen = []
+    for batch in hook.data("abc"):
+        with hook.step(tokens=1), hook.collective("ring"), hook.phase("evaluation"):
+            seen.append(batch)
+    assert seen == ["a", "b", "c"]
+    assert len(caplog.records) == 1
+    assert hook._recorder is None
+    assert not list(folder.iterdir())
+
+
 def test_errors_of_the_body_are_the_jobs(folder: Path) -> None:
     """Also out of step(), collective(), phase() and data()."""
     contexts: tuple[Callable[[], Any], ...] = (

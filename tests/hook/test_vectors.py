@@ -104,12 +104,28 @@ def test_a_backend_whose_calls_do_not_wait_is_not_known(folder: Path, job: Job) 
     job.step(job.reduce)
     assert (_last(folder).calls, _last(folder).source) == (1, hook.NONE)
     assert only(folder).entered == 1
+    hook.uninstall()
+    assert hook.install(blocking=["neuron"])
+    job.step(job.reduce)
+    assert _last(folder).source == hook.BLOCKING, "the script says that they do"
 
 
 def test_a_step_without_a_collective_is_not_known(folder: Path, job: Job) -> None:
     """Whoever reduces its gradients does it where it is not seen."""
     job.step()
     assert (_last(folder).calls, _last(folder).source) == (0, hook.NONE)
+
+
+def test_a_world_that_changes(folder: Path, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranks that came or went, another group: the file follows, also its signatures."""
+    monkeypatch.setattr(hook, "_CHECK_PERIOD", 0.0)
+    job.step(job.reduce)
+    assert only(folder).signature == hook.fnv1a(b"all_reduce 4 2")
+    job.distributed.world.size = 3
+    job.step()
+    job.step(job.reduce)
+    assert only(folder).identity[:2] == (1, 3)
+    assert only(folder).signature == hook.fnv1a(b"all_reduce 4 3")
 
 
 def test_a_collective_made_of_others_is_one(folder: Path, job: Job) -> None:

@@ -102,7 +102,8 @@ class _File:
                 fd = os.open(self.name, flags, 0o644, dir_fd=folder)
             try:
                 os.fchmod(fd, 0o644)  # whatever the umask: the daemon is another user
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # goes when this process does
+                with suppress(OSError):  # somebody who may read it may have been quicker
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # goes when this process does
                 os.posix_fallocate(fd, 0, _SIZE)  # a full disk says so here, not as SIGBUS later
             except BaseException:
                 os.unlink(self.name, dir_fd=folder)
@@ -143,9 +144,9 @@ def _remove_if_dead(folder: int, name: str) -> None:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
             return
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while its process lives
         written = struct.unpack("<d", os.pread(fd, 8, 96))[0] if name.endswith(".hb") else 0.0
         if time.time() - max(written, status.st_mtime) > _SWEEP_AFTER:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while its process lives
             os.unlink(name, dir_fd=folder)
     finally:
         os.close(fd)

@@ -90,17 +90,6 @@ class Beside:
             self._stands[whose] = self._told(self._stands[whose])
         return len(found)
 
-    def explain(self, finding_id: str) -> str:
-        """What it means and what shows it now; empty if it is none of these."""
-        if finding_id not in IDS:
-            return ""
-        from neuron_observer.checks.inventory import MEANINGS  # noqa: PLC0415 - rarely needed
-        from neuron_observer.stragglers.alerts import told  # noqa: PLC0415 - the same
-
-        standing = [one for one in self._stands.values() if one.id == finding_id]
-        now = [told(one) for one in standing] or ["Now: no such finding."]
-        return "\n\n".join([finding_id, MEANINGS[finding_id], *now]) + "\n"
-
     def kept(self) -> dict[Mark, Kept]:
         """As a later run must know them."""
         if not self._stands:
@@ -124,3 +113,15 @@ class Beside:
 
 def _whose(finding: Finding) -> _Whose:
     return finding.id, finding.entity._replace(serial=None)  # it may become known on the way
+
+
+def explain_beside(finding_id: str, findings: Iterable[Finding]) -> str:
+    """What such a finding means and what shows it now; empty if the id is none of these."""
+    if finding_id not in IDS:
+        return ""
+    from neuron_observer.checks.inventory import MEANINGS  # noqa: PLC0415 - rarely needed
+    from neuron_observer.stragglers.alerts import told  # noqa: PLC0415 - the same
+
+    standing = [one for one in findings if one.id == finding_id and one.state is not State.RESOLVED]
+    now = [told(one) for one in standing] or ["Now: no such finding."]
+    return "\n\n".join([finding_id, MEANINGS[finding_id], *now]) + "\n"

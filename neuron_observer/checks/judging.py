@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from neuron_observer.checks.beside import IDS, Beside
+from neuron_observer.checks.beside import IDS, Beside, explain_beside
 from neuron_observer.checks.inventory import cores_missing
 from neuron_observer.jobs.impact import Impacts, leftovers
 from neuron_observer.model import Frame, Severity
@@ -43,6 +43,7 @@ class Judge:
         self.engine = engine
         self._beside = Beside(lambda: self.engine, memory)
         self._impacts = Impacts()
+        self._last: tuple[Finding, ...] = ()
 
     def __call__(
         self, snapshot: Snapshot, history: History | None = None
@@ -62,7 +63,8 @@ class Judge:
 
             findings = tuple(sorted((*findings, *beside), key=order))
             health = worsened(health, beside)
-        return self._impacts.add(findings, snapshot), health
+        self._last = self._impacts.add(findings, snapshot)
+        return self._last, health
 
     def renew(self, rules: Sequence[Rule], *, trust_untested_driver: bool) -> None:
         """Judge by other rules from now on; findings that stand go on as they are."""
@@ -70,7 +72,7 @@ class Judge:
 
     def explain(self, finding_id: str) -> str:
         """What a finding means, what shows it now, what to do; empty if the id is unknown."""
-        return self.engine.explain(finding_id) or self._beside.explain(finding_id)
+        return self.engine.explain(finding_id) or explain_beside(finding_id, self._last)
 
     @property
     def keys(self) -> Mapping[int, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neuron_observer.checks.beside import Beside
+from neuron_observer.checks.beside import Beside, explain_beside
 from neuron_observer.checks.judging import judge_by
 from neuron_observer.model import Action, Confidence, Entity, Finding, Severity, State
 from neuron_observer.rules.engine import Engine
@@ -90,11 +90,12 @@ def test_a_slow_rank_stands_over_a_restart_while_its_job_is_learned_anew() -> No
 
 def test_what_it_means_and_what_shows_it() -> None:
     """The alert of each that stands; of no other finding anything."""
-    told = beside()
-    assert told.explain("sram-uncorrectable") == ""
-    assert "Now: no such finding." in told.explain("straggler")
-    told([HELD._replace(id="straggler", message="rank 3: busy 1.3x")], 10.0, certain=True)
-    text = told.explain("straggler")
+    assert explain_beside("sram-uncorrectable", [HELD]) == ""
+    assert "Now: no such finding." in explain_beside("straggler", [HELD])
+    slow = HELD._replace(id="straggler", message="rank 3: busy 1.3x", impact="job j: rank 3")
+    text = explain_beside("straggler", [slow, slow._replace(state=State.RESOLVED, message="old")])
     assert text.startswith("straggler\n\nA rank")
     assert "rank 3: busy 1.3x" in text
-    assert told.explain("device-held").startswith("device-held")
+    assert "Hits:   job j: rank 3" in text
+    assert "old" not in text
+    assert explain_beside("device-held", [HELD]).endswith("\n\nheld\n")

@@ -117,7 +117,7 @@ def test_what_the_system_refuses_unhooks(
         patched.setattr(owner, call, full)
         done = [repr(value) for value in _train(torch)]
     assert done == _expected()
-    if call == "pread":  # of another's file: that costs only itself
+    if call in {"pread", "flock"}:  # of another's file; of ours, which can do without
         assert not caplog.records
         return
     assert functions(torch) == before

@@ -224,6 +224,16 @@ def test_start_up_is_light(arguments: tuple[str, ...]) -> None:
     assert not heavy & _loaded(*arguments)
 
 
+def test_a_job_without_the_hook_is_watched_without_numpy() -> None:
+    """It costs 19 MB: only steps that are to be judged, or a hang, load it."""
+    code = (
+        "import sys\n"
+        "import neuron_observer.observer.ranks, neuron_observer.stragglers.job_watch\n"
+        "assert 'numpy' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_nothing_below_the_host_root_is_opened_for_writing(tmp_path: Path) -> None:
     """An audit hook sees every open of a whole snapshot: none has a write flag."""
     (tmp_path / "sys/class/neuron_device").mkdir(parents=True)

@@ -444,6 +444,15 @@ def test_from_outside_a_hang_is_seen() -> None:
     assert bench.watched.pace.phase == "stalled"
 
 
+def test_from_outside_a_rank_that_is_gone_is_named() -> None:
+    """Its process ended while the others stopped: certain from /proc alone."""
+    bench = outside(lambda t: 8 * min(t, 300), 320)
+    bench.kill(9)
+    bench.run(60)
+    (one,) = bench.standing
+    assert (one.id, one.entity.rank, one.severity) == ("hang-crashed-peer", 9, Severity.WARNING)
+
+
 def test_from_outside_a_checkpoint_is_no_hang() -> None:
     """Executions stand still while models are loaded or memory changes."""
     bench = outside(lambda t: 8 * min(t, 300), 320)

@@ -8,9 +8,9 @@ refused is told once, with its reason. A file is read as a whole only when its g
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from neuron_observer.jobs.beats import Beat, Gone
+from neuron_observer.jobs.beats import Beat, Gone, Mark
 from neuron_observer.model import NODE, Event
 from neuron_observer.parsers import flight_recorder as recorder
 from neuron_observer.parsers import heartbeat as parse
@@ -40,13 +40,6 @@ DUMP: Final = ".fr.json"  # of the same rank, if its user asked for it
 _BOOT: Final = "proc/sys/kernel/random/boot_id"
 
 
-class Mark(NamedTuple):
-    """Which process a file is of, as the process sees itself."""
-
-    pid: int
-    ticks: int
-
-
 class _File:
     """What is remembered of one file."""
 
@@ -56,6 +49,8 @@ class _File:
         self.process: Process | None = None
         self.head: Head | None = None
         self.next_step = 0
+        self.regular = False
+        self.owner: int | None = None  # None: a recording does not tell
         self.removed = False  # with its process, if that ended well
         self.over = False  # its process is gone
         self.refused = ""
@@ -79,11 +74,15 @@ class HeartbeatCollector:
         self.gone: tuple[Gone, ...] = ()  # since the poll before
 
     @property
-    def marks(self) -> frozenset[Mark] | None:
-        """Processes that the hook writes for and that may be alive; None: there is no folder."""
+    def marks(self) -> dict[Mark, int | None] | None:
+        """Processes that the hook writes for and that may be alive, each with its file's owner.
+
+        The owner is None in a recording; None for all: there is no folder.
+        """
         if not self.present:
             return None
-        return frozenset(file.mark for file in self._files.values() if not file.over)
+        files = self._files.values()
+        return {file.mark: file.owner for file in files if file.regular and not file.over}
 
     @property
     def refused(self) -> dict[str, str]:
@@ -103,9 +102,18 @@ class HeartbeatCollector:
                 del self._files[name]
         for name, mark in names.items():
             if name not in self._files:
-                self._files[name] = _File(mark, now)
+                file = self._files[name] = _File(mark, now)
+                file.regular, file.owner = self._owner(name)
         waiting = any(not file.over for file in self._files.values())
         self._due = now + (PERIOD if waiting else self.idle_period) - 0.1
+
+    def _owner(self, name: str) -> tuple[bool, int | None]:
+        """Whether it is a regular file, and whose."""
+        try:
+            with regular(self._host, f"{self.folder}/{name}") as opened:
+                return True, opened.uid
+        except OSError:
+            return False, None
 
     def _names(self) -> dict[str, Mark]:
         try:

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from neuron_observer.collectors.holders import HolderReader
 from neuron_observer.collectors.probing import word_at
 from neuron_observer.collectors.processes import Holding, ProcessScanner
+from neuron_observer.jobs.beats import Mark
 from neuron_observer.jobs.grouping import Around, group, refresh
 from neuron_observer.jobs.ownership import NodeShape, Told, ranges
 from neuron_observer.model import NODE, Event, JobScan, Missing
-from neuron_observer.parsers.process import TICKS, plain, uptime
+from neuron_observer.parsers.process import TICKS, plain, status, uptime
 from neuron_observer.sources.background import Background
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from neuron_observer.clock import Clock
-    from neuron_observer.collectors.heartbeats import Mark
     from neuron_observer.collectors.kubelet import PodNames
     from neuron_observer.collectors.monitor import MonitorSample
     from neuron_observer.jobs.identity import Holder
@@ -68,8 +68,10 @@ class JobCollector:
         self._reader = HolderReader(host, clock)
         self._known: dict[str, _Known] = {}
         self._last: _Grouped | None = None
+        self._verified: set[Mark] = set()  # whose user is that of its file
         self._since: float | None = None  # wall clock of the first read
-        self.hooked: frozenset[Mark] | None = None  # whom the step hook writes for; None: unknown
+        # whom the step hook writes for, with the owner of the file; None: nobody knows
+        self.hooked: Mapping[Mark, int | None] | None = None
         self.jobs: tuple[Job, ...] = ()
         self.scan: JobScan | None = None
 
@@ -83,6 +85,7 @@ class JobCollector:
         if not self._scanner.processes:  # a capture, or no /proc here
             return []
         if self.hooked is not None:
+            self._verified &= self.hooked.keys()
             holders = [_with_hook(holder, self.hooked) for holder in holders]
         shape = _shape(devices)
         if self._pods:
@@ -109,20 +112,36 @@ class JobCollector:
         holdings = self._scanner.scan()
         hooked = {
             mark.pid: _NOTHING
-            for mark in self.hooked or ()
-            if mark.pid not in holdings and self._is_there(mark)
+            for mark, owner in (self.hooked or {}).items()
+            if mark.pid not in holdings and self._is_there(mark, owner)
         }
         return self._reader.read(hooked | holdings, passed, self._look_again)
 
     def _look_again(self, pid: int) -> Holding | None:
         """What the new owner of a pid holds; nothing, if it has the hook."""
         found = self._scanner.look_again(pid)
-        there = any(mark.pid == pid and self._is_there(mark) for mark in self.hooked or ())
+        there = any(
+            mark.pid == pid and self._is_there(mark, owner)
+            for mark, owner in (self.hooked or {}).items()
+        )
         return _NOTHING if found is None and there else found
 
-    def _is_there(self, mark: Mark) -> bool:
+    def _is_there(self, mark: Mark, owner: int | None) -> bool:
+        """Whether that very process is there, and is of the user who says so."""
         now = self._reader.stat(mark.pid)
-        return now is not None and round(now.start * TICKS) == mark.ticks
+        if now is None or round(now.start * TICKS) != mark.ticks:
+            return False
+        if mark not in self._verified and self._is_of(mark, owner):
+            self._verified.add(mark)
+        return mark in self._verified
+
+    def _is_of(self, mark: Mark, owner: int | None) -> bool:
+        try:
+            seen = status(self._host.read(f"proc/{mark.pid}/status", 8192))
+        except OSError:
+            return False
+        same = not seen.pids or seen.pids[-1] == mark.pid  # as it numbers itself
+        return same and owner in (None, seen.uid)
 
     def _group(self, holders: list[Holder], around: Around) -> tuple[Job, ...]:
         """Anew only where more changed than figures; the time of boot drifts with every reading."""
@@ -227,7 +246,7 @@ class JobReader:
         self.jobs: tuple[Job, ...] = ()
         self.scan: JobScan | None = None
 
-    def hear(self, hooked: frozenset[Mark] | None) -> None:
+    def hear(self, hooked: Mapping[Mark, int | None] | None) -> None:
         """Whom the step hook writes for, from the next read on; None: that is not known."""
         self._collector.hooked = hooked
 
@@ -295,10 +314,11 @@ def _fields(job: Job) -> dict[str, Scalar]:
     }
 
 
-def _with_hook(holder: Holder, hooked: frozenset[Mark]) -> Holder:
+def _with_hook(holder: Holder, hooked: Mapping[Mark, int | None]) -> Holder:
     process = holder.process
     pid = process.pid if process.own_pid is None else process.own_pid
-    has = (pid, round(process.start * TICKS)) in hooked
+    mark = Mark(pid, round(process.start * TICKS))
+    has = mark in hooked and hooked[mark] in (None, process.uid)
     return holder._replace(process=process._replace(hook=has))
 
 

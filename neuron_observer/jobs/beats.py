@@ -8,6 +8,13 @@ if TYPE_CHECKING:
     from neuron_observer.parsers.heartbeat import Head, Step
 
 
+class Mark(NamedTuple):
+    """Which process a file is of, as the process sees itself."""
+
+    pid: int
+    ticks: int  # its start, clock ticks since boot
+
+
 class Beat(NamedTuple):
     """What a rank's hook said last; `steps` are those that no earlier beat held."""
 

@@ -13,7 +13,7 @@ from neuron_observer.jobs.ownership import NodeShape
 from neuron_observer.sources.hostfs import names_in_folder
 from neuron_observer.stragglers.ranks import Clocks
 from neuron_observer.stragglers.seen import Seen
-from neuron_observer.stragglers.signs import Watcher
+from neuron_observer.stragglers.signs import Signs, Watcher
 from neuron_observer.stragglers.watch import Watch
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class RankReader:
         jobs = self._jobs.jobs
         events = self.heartbeats.read(jobs, certain=self._jobs.scan is not None)
         clocks = Clocks(self._clock.monotonic(), self._clock.wall())
+        works = any(job.kind not in ("monitor", "leftover") for job in jobs)
         seen = Seen(
             clocks,
             jobs,
@@ -63,7 +64,7 @@ class RankReader:
                 {device.index: len(device.cores) for device in devices},
             ),
             batches,
-            self._watcher.look(batches, clocks.monotonic),
+            self._watcher.look(batches, clocks.monotonic) if works else Signs(),
             driver,
             self._is_compiling,
             self.heartbeats.dumps,

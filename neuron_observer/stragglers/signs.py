@@ -29,7 +29,6 @@ TIMEOUTS = ("core.execution.timeout", "core.execution.hardware_error")
 COLLECTIVES = ("core.execution.collectives_error",)
 EXECUTIONS = ("core.execution.success", "core.inferences")
 LOADS = ("core.model_loads",)
-BUSY = ("core.time_in_use",)
 COUNTED = (*ECC, *FABRIC, *TIMEOUTS, *COLLECTIVES)
 
 
@@ -45,14 +44,12 @@ class Signs(NamedTuple):
     cpu_pressure: float | None = None  # share of the last 10 s in which a task waited for a CPU
     io_pressure: float | None = None
     memory_pressure: float | None = None
-    at: float = 0.0  # monotonic
 
 
 class Executions(NamedTuple):
     """What the driver counted on cores: totals since its load; None where it does not tell."""
 
     done: Mapping[tuple[int, int], int]  # (device, core) → executions
-    busy: Mapping[tuple[int, int], float]  # → seconds in use
     loads: int  # models loaded on all of them
     read_at: float
 
@@ -64,11 +61,13 @@ class Watcher:
         self._last: dict[tuple[str, Place], int] = {}
         self._events: deque[tuple[float, str, int | None, int]] = deque()
         self._known: set[str] = set()
+        self._read: dict[tuple[str, str, int | None], float] = {}
 
     def look(self, batches: Sequence[Batch], now: float) -> Signs:
         """The signs of now."""
-        for metric in COUNTED:
-            for _, place, cell in columns(batches, metric):
+        fresh = [batch for batch in batches if self._is_fresh(batch)]
+        for metric in COUNTED if fresh else ():
+            for _, place, cell in columns(fresh, metric):
                 if isinstance(cell, int):
                     self._note(metric, place, cell, now)
         while self._events and now - self._events[0][0] > WINDOW:
@@ -87,8 +86,13 @@ class Watcher:
             cpu_pressure=_share(batches, "host.pressure.cpu.some_10s"),
             io_pressure=_share(batches, "host.pressure.io.some_10s"),
             memory_pressure=_share(batches, "host.pressure.memory.some_10s"),
-            at=now,
         )
+
+    def _is_fresh(self, batch: Batch) -> bool:
+        """Whether it was read since the look before."""
+        key = batch.collector, batch.lane, batch.device
+        before, self._read[key] = self._read.get(key), batch.read_at
+        return before != batch.read_at
 
     def _note(self, metric: str, place: Place, cell: int, now: float) -> None:
         self._known.add(metric)
@@ -126,17 +130,12 @@ def executions(batches: Sequence[Batch], devices: Iterable[int]) -> Executions |
             break
     else:
         return None
-    busy = {
-        (place.device or 0, place.core): cell / 1e6
-        for _, place, cell in columns(batches, BUSY[0])
-        if place.device in wanted and place.core is not None and isinstance(cell, int)
-    }
     loads = sum(
         cell
         for _, place, cell in columns(batches, LOADS[0])
         if place.device in wanted and isinstance(cell, int)
     )
-    return Executions(done, busy, loads, read_at)
+    return Executions(done, loads, read_at)
 
 
 def reported(batches: Sequence[Batch], pids: Iterable[int]) -> tuple[dict[int, float], float]:

@@ -15,13 +15,14 @@ from neuron_observer.stragglers.seen import PHASES, hints
 from neuron_observer.stragglers.signs import executions, reported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from neuron_observer.model import Finding, Job, PaceSource
+    from neuron_observer.model import Finding, Job, PaceSource, Rank
     from neuron_observer.stragglers.parameters import Parameters
     from neuron_observer.stragglers.seen import Seen
 
 WATCHED = ("training", "xla")  # kinds of jobs that ought to move: a server may idle
+EVERY = 4.0  # seconds between two looks at counters
 _IDLE = ("monitor", "leftover")  # they execute nothing
 _COUNTERS: dict[PaceSource, str] = {"driver": "the driver", "monitor": "neuron-monitor"}
 
@@ -33,11 +34,17 @@ class Unhooked:
         self._job = job
         self._p = parameters
         self._outside: Outside | None = None
+        self._due = 0.0  # monotonic
+        self._rows: list[Row] = []  # the ranks when it moved last
         self.findings: tuple[Finding, ...] = ()
         self.pace: JobPace | None = None
 
     def take(self, job: Job, seen: Seen) -> None:
-        """Take one look at it."""
+        """Take one look at it; counters once in some seconds."""
+        now = seen.clocks.monotonic
+        if now < self._due:
+            return
+        self._due = now + EVERY - 0.1
         self.findings, self.pace = (), None
         if job.kind not in WATCHED:
             return
@@ -52,14 +59,13 @@ class Unhooked:
             outside = self._outside = Outside(source, self._p)
         compiling = outside.suspected and seen.compiling()
         outside.take(counted, seen.clocks, compiling=compiling)
+        if not outside.hang.samples:  # it moves: these are all that there are
+            self._rows = [_row(rank) for rank in job.ranks]
         self.findings = tuple(self._told(job, outside, seen))
         self.pace = _pace(outside, seen)
 
     def _told(self, job: Job, outside: Outside, seen: Seen) -> Iterable[Finding]:
-        rows = [
-            Row(one.process.pid, -one.process.pid if one.rank is None else one.rank)
-            for one in job.ranks
-        ]
+        rows = self._rows
         about = telling.About(
             self._job,
             seen.clocks.wall,
@@ -71,8 +77,8 @@ class Unhooked:
         stall = outside.hang.stall
         if outside.stalled and stall is not None:
             quiet = seen.clocks.monotonic - stall.since
-            blocked = [at for at, rank in enumerate(job.ranks) if rank.process.state == "D"]
-            yield telling.of_stall(_whose(stall, blocked), about, quiet=quiet, passive=True)
+            stall = _whose(stall, rows, {one.process.pid: one.process.state for one in job.ranks})
+            yield telling.of_stall(stall, about, quiet=quiet, passive=True)
         elif outside.slowdown is not None:
             yield telling.of_slowdown(
                 outside.slowdown,
@@ -132,11 +138,23 @@ def _with_node(counted: Counted, seen: Seen) -> Counted:
     )
 
 
-def _whose(stall: Stall, blocked: Sequence[int]) -> Stall:
-    """Who may be at fault without the ranks' own account: one that is stuck in the kernel."""
+def _row(rank: Rank) -> Row:
+    return Row(rank.process.pid, -rank.process.pid if rank.rank is None else rank.rank)
+
+
+def _whose(stall: Stall, rows: Sequence[Row], states: Mapping[int, str | None]) -> Stall:
+    """Who may be at fault without the ranks' own account: one that is gone, or stuck in the kernel.
+
+    `states` are those of the processes that live.
+    """
+    gone = tuple(at for at, row in enumerate(rows) if states.get(row.pid, "Z") == "Z")
+    if gone and 2 * len(gone) < len(rows):
+        why = "its process is gone, and executions of all others stopped"
+        return stall._replace(kind=HangKind.CRASHED_PEER, rows=gone, why=why, hardware=False)
+    blocked = tuple(at for at, row in enumerate(rows) if states.get(row.pid) == "D")
     if len(blocked) == 1:
         why = "its process is blocked in the kernel (state D)"
-        return stall._replace(kind=HangKind.HOST, rows=tuple(blocked), why=why)
+        return stall._replace(kind=HangKind.HOST, rows=blocked, why=why, hardware=False)
     why = "no step hook: executions stopped on all cores alike"
     return stall._replace(kind=HangKind.UNKNOWN, rows=(), why=why, hardware=False)
 

@@ -13,8 +13,8 @@ from neuron_observer.collectors.heartbeats import (
     MOST_FILES,
     UNKNOWN_FOR,
     HeartbeatCollector,
-    Mark,
 )
+from neuron_observer.jobs.beats import Mark
 from neuron_observer.model import Job, Process, Rank
 from neuron_observer.sources.hostfs import DirectoryFs
 from tests.heartbeats import BOOT, Record, file_of
@@ -79,7 +79,7 @@ def test_a_file_is_read_when_its_generation_moved(ranks: Ranks) -> None:
     ranks.write(file_of(records(5), generation=10))
     ranks.look()
     assert [s.number for s in ranks.collector.beats[0].steps] == [3, 4]
-    assert ranks.collector.marks == frozenset({Mark(4242, 5000)})
+    assert ranks.collector.marks == {Mark(4242, 5000): UID}
 
 
 def test_a_pid_of_another_namespace_is_the_process_s_own(ranks: Ranks) -> None:
@@ -168,7 +168,7 @@ def test_a_rank_that_is_gone_died_or_ended(phase: str, ended: bool, ranks: Ranks
     ranks.look()
     assert not ranks.collector.gone
     assert not ranks.collector.beats
-    assert ranks.collector.marks == frozenset()
+    assert ranks.collector.marks == {}
 
 
 def test_a_file_that_went_with_its_process_ended_well(ranks: Ranks) -> None:
@@ -177,7 +177,8 @@ def test_a_file_that_went_with_its_process_ended_well(ranks: Ranks) -> None:
     ranks.look(IDLE_PERIOD)
     (ranks.folder / NAME).unlink()
     ranks.look()
-    assert not (ranks.collector.gone or ranks.collector.beats)
+    assert not ranks.collector.gone
+    assert not ranks.collector.beats
     ranks.write(file_of(records(4), generation=2))
     ranks.look()
     assert [s.number for s in ranks.collector.beats[0].steps] == [2, 3]
@@ -193,9 +194,9 @@ def test_what_an_earlier_job_left_is_no_news(ranks: Ranks) -> None:
     ranks.alive = False
     ranks.write(file_of(records(2)))
     assert ranks.look(IDLE_PERIOD) == []
-    assert ranks.collector.marks == frozenset({Mark(4242, 5000)})
+    assert ranks.collector.marks == {Mark(4242, 5000): UID}
     assert ranks.look(UNKNOWN_FOR + 1) == []
-    assert ranks.collector.marks == frozenset()
+    assert ranks.collector.marks == {}
     assert ranks.collector.refused[NAME].startswith("no process with pid 4242 that began then")
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from neuron_observer.clock import ManualClock
-from neuron_observer.collectors.heartbeats import Mark
 from neuron_observer.collectors.jobs import ENDED_AFTER, LATE, JobCollector, JobReader
 from neuron_observer.collectors.monitor import MonitorCounts, MonitorSample, MonitorState
+from neuron_observer.jobs.beats import Mark
 from neuron_observer.model import Core, Device, Pod
 from neuron_observer.parsers.monitor import parse_report
 from neuron_observer.parsers.monitor_report import MonitorReport
@@ -179,12 +179,24 @@ def test_an_environment_that_may_not_be_read_is_unknown(tree: Callable[[str], Li
 def test_hook_and_process_find_each_other(tree: Callable[[str], ListingFs]) -> None:
     """By the pid in the process's own namespace and its start; who holds no device is told."""
     collector = JobCollector(tree("proc/pods"), ManualClock())
-    collector.hooked = frozenset({Mark(17, 60001200), Mark(1, 5), Mark(15, 1), Mark(4711, 9)})
+    collector.hooked = {
+        Mark(17, 60001200): None,
+        Mark(1, 5): None,
+        Mark(8200, 60000100): 0,
+        Mark(4711, 9): None,
+        Mark(8000, 60000000): 12345,  # of another user than the file
+        Mark(8010, 60001000): 0,  # which calls itself 1
+    }
     collector.poll(TRN2)
     hooks = {job.ranks[0].process.pid: job.ranks[0].process.hook for job in collector.jobs}
-    assert hooks == {8011: True, 8210: False, 8410: False, 15: True}
+    assert hooks == {
+        8011: True,
+        8210: False,
+        8410: False,
+        8200: True,
+    }
     assert collector.scan is not None
-    assert (collector.scan.stray_hooks, collector.scan.holders) == ((15,), 3)
+    assert (collector.scan.stray_hooks, collector.scan.holders) == ((8200,), 3)
 
 
 def test_vllm(tree: Callable[[str], ListingFs]) -> None:

@@ -52,7 +52,7 @@ def test_all_signs_of_a_node() -> None:
             "host.pressure.cpu.some_10s": [(Place(), 25.0)],
             "core.execution.timeout": [(Place(1, 0), count)],
         }
-        signs = watcher.look((make_batch("t", rows, 1.0),), 1.0)
+        signs = watcher.look((make_batch("t", rows, 1.0 + count),), 1.0 + count)
     assert signs.fabric == 5
     assert signs.unhealthy == {0: False, 1: True}
     assert signs.power == {0: 0.96}
@@ -64,12 +64,11 @@ def test_executions_of_a_job_s_devices() -> None:
     """Of these devices only; none where the driver does not tell."""
     rows: Rows = {
         "core.execution.success": [(Place(0, 0), 5), (Place(1, 0), 9)],
-        "core.time_in_use": [(Place(0, 0), 2_500_000)],
         "core.model_loads": [(Place(0, 0), 3), (Place(1, 0), 4)],
     }
     found = executions((make_batch("t", rows, 4.0),), [0])
     assert found is not None
-    assert (found.done, found.busy, found.loads) == ({(0, 0): 5}, {(0, 0): 2.5}, 3)
+    assert (found.done, found.loads, found.read_at) == ({(0, 0): 5}, 3, 4.0)
     missing: Rows = {"core.execution.success": [(Place(0, 0), Missing(Why.UNSUPPORTED, "no"))]}
     assert executions((make_batch("t", missing, 4.0),), [0]) is None
 

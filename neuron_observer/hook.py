@@ -656,14 +656,22 @@ class _Vectors:
                 self.replaced.append((place, name, original, wrapped))
 
     def detach(self) -> None:
-        """Put back what is still ours; what others wrapped around ours passes through."""
+        """Put back what is still ours; what others wrapped around ours passes through.
+
+        PyTorch's table of collectives that can be traced may have been made while ours stood there.
+        """
         for owner, name, original, wrapped in reversed(self.replaced):
             if owner.__dict__.get(name) is wrapped:
                 setattr(owner, name, original)
         for remove in self.handles:
             with suppress(Exception):
                 remove()
-        self.replaced, self.handles = [], []
+        done, self.replaced, self.handles = self.replaced, [], []
+        functional = sys.modules.get(_FUNCTIONAL)
+        traceable = getattr(functional, "traceable_collective_remaps", {})
+        for _, _, original, wrapped in done:
+            if wrapped in traceable:
+                traceable[original] = traceable[wrapped]
 
     # -- who calls
 
@@ -874,16 +882,30 @@ class _Vectors:
         return True
 
     def _loader(self, original: Any) -> Any:
-        recorder = self.recorder
+        recorder, compiling, ident = self.recorder, self.compiling, threading.get_ident
 
-        def before(*_: Any) -> float | None:
-            if recorder.asking or not self.here():
-                return None
-            if not self.adopted:
-                self.adopt()
-            return recorder.ask()
+        def call(batches: Any) -> Any:
+            if compiling():
+                return original(batches)
+            began = None
+            try:
+                if not recorder.asking and (recorder.owner == ident() or self.here()):
+                    if not self.adopted:
+                        self.adopt()
+                    began = recorder.ask()
+            except Exception as error:
+                _fail(error)
+            if began is None:
+                return original(batches)
+            try:
+                return original(batches)
+            finally:
+                try:
+                    recorder.given(began)
+                except Exception as error:
+                    _fail(error)
 
-        return self._around(original, before, recorder.given)
+        return call
 
     def _evaluating(self, original: Any) -> Any:
         def before(*_: Any) -> None:
@@ -903,7 +925,14 @@ class _Vectors:
         return self._around(original, before, recorder.turn)
 
     def _ending(self, original: Any) -> Any:
-        return self._around(original, lambda *_: True, lambda _: self.recorder.turn(ENDED))
+        """The default group is gone, or a Trainer is through."""
+        whole = original.__name__ != "destroy_process_group"
+
+        def after(_: Any) -> None:
+            if self.here() and (whole or not self.distributed.is_initialized()):
+                self.recorder.turn(ENDED)
+
+        return self._around(original, lambda *_: True, after)
 
     def _compile(self, original: Any) -> Any:
         return self._around(original, lambda *_: True, lambda _: self._adopt_compiler())
@@ -1224,27 +1253,42 @@ class _Around:
             _fail(error)
 
 
+class _Step:
+    """As `_Around`, without what that costs: it is there in every step."""
+
+    __slots__ = ("_tokens",)
+
+    def __init__(self, tokens: float | None) -> None:
+        self._tokens = tokens
+
+    def __enter__(self) -> None:
+        global _by_hand
+        try:
+            recorder = _recorder or _active()
+            if recorder is not None:
+                _by_hand = True
+                if recorder.file is None:
+                    recorder.open()
+        except Exception as error:
+            _fail(error)
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            recorder = _recorder
+            if recorder is not None and kind is None:
+                if self._tokens is not None:
+                    recorder.add_tokens(self._tokens)
+                recorder.finish()
+        except Exception as error:
+            _fail(error)
+
+
 def step(*, tokens: float | None = None) -> AbstractContextManager[None]:
     """One training step, marked by hand: it counts from the end of the one before.
 
     Optimizers mark no steps once this was used.
     """
-
-    def begin() -> Recorder | None:
-        global _by_hand
-        recorder = _active()
-        if recorder is not None:
-            _by_hand = True
-            recorder.open()
-        return recorder
-
-    def end(recorder: Recorder, failed: bool) -> None:  # noqa: FBT001 - of the block
-        if not failed:
-            if tokens is not None:
-                recorder.add_tokens(tokens)
-            recorder.finish()
-
-    return _Around(begin, end)
+    return _Step(tokens)
 
 
 def collective(name: str, *, signature: str = "") -> AbstractContextManager[None]:

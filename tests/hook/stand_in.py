@@ -158,7 +158,11 @@ def modules() -> dict[str, ModuleType]:
         core.all_reduce(Tensor())
         core.broadcast(Tensor())
 
+    def destroy_process_group(group: Any = None) -> str:
+        return "destroyed"
+
     distributed.__dict__.update(
+        destroy_process_group=destroy_process_group,
         recv=recv, all_gather_object=all_gather_object, distributed_c10d=core, world=world,
         is_available=lambda: True, is_initialized=lambda: world.initialized,
         get_rank=lambda: 1, get_world_size=lambda group=None: world.size,  # noqa: ARG005
@@ -170,6 +174,7 @@ def modules() -> dict[str, ModuleType]:
 
     functional_all_reduce.__module__ = functional.__name__
     functional.__dict__["all_reduce"] = functional_all_reduce
+    functional.__dict__["traceable_collective_remaps"] = {}
     dynamo.__dict__["callback_handler"] = Compiler()
 
     _fill_torch(torch, distributed, world)

@@ -160,7 +160,10 @@ def test_uninstall_puts_everything_back(
 
     monkeypatch.setattr(job.torch, "save", outer)
     job.step(job.reduce)
+    job.functional.traceable_collective_remaps[kept] = "how it is traced"
     hook.uninstall()
+    traced = job.functional.traceable_collective_remaps
+    assert traced[job.distributed.all_reduce] == "how it is traced"
     kept(job.torch.Tensor())
     outer("model")
     assert {**functions(torch), "torch.save": None} == {**before, "torch.save": None}

@@ -268,11 +268,16 @@ def test_gradients_that_ddp_reduces(folder: Path, job: Job) -> None:
     assert _last(folder).source == hook.NONE, "the gradients were reduced out of sight"
 
 
-def test_the_end_of_training(folder: Path, job: Job, torch: Modules) -> None:
-    """After destroy_process_group() nothing is expected any more."""
-    job.distributed.__dict__["destroy_process_group"] = lambda: "destroyed"
-    hook.uninstall()
+def test_the_end_of_training(folder: Path, torch: Modules) -> None:
+    """After destroy_process_group() nothing is expected any more; one group less is no end."""
     assert hook.install()
+    job = Job(torch)
+    world = job.distributed.world
     job.step(job.reduce)
+    assert job.distributed.destroy_process_group("a group") == "destroyed"
+    assert only(folder).phase == hook.TRAINING
+    world.initialized = False
     assert job.distributed.destroy_process_group() == "destroyed"
     assert only(folder).phase == hook.ENDED
+    job.step()
+    assert only(folder).phase == hook.TRAINING

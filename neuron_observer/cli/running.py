@@ -166,7 +166,7 @@ def _daemon(host: Host, clock: Clock) -> ConnectedFeed | None:
         snapshot = feed.poll().snapshot
     except DaemonError:
         return None
-    same = snapshot.host_root == os.path.realpath(host.root)
+    same = snapshot.host_root in (host.root, os.path.realpath(host.root))
     return feed if same and clock.monotonic() - snapshot.monotonic < FRESH else None
 
 

@@ -32,6 +32,7 @@ SCHEDULE["jobs"] = PERIODS["jobs"]  # its ranks are looked for
 ASKED = 2.0  # seconds between two questions to a daemon
 _LAST_LANES = ("fast", "normal", "jobs")
 _LAST_WAIT = 5.0  # seconds for the last look
+LAST_FRAME = 5.0  # seconds until a daemon has read what a job left
 _AGAIN = 0.25  # seconds until a daemon is asked again for a frame of after the job's end
 _MOST_LINES = 50  # kernel lines that a report shows
 _THERE = (State.FIRING, State.ACKNOWLEDGED)
@@ -192,7 +193,7 @@ def by_daemon(
     finally:
         over.set()
         thread.join(_LAST_WAIT)
-        ended, until = clock.wall(), clock.monotonic() + _LAST_WAIT
+        ended, until = clock.wall(), clock.monotonic() + LAST_FRAME
         while (last := asking.ask()) and last.snapshot.at < ended and clock.monotonic() < until:
             clock.wait(_AGAIN)
 

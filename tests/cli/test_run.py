@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from neuron_observer.errors import InputError
+from neuron_observer.launch import watching
+from tests.client.servers import answering
+from tests.daemon.daemons import faulty
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,6 +115,27 @@ def test_a_machine_without_devices(
     assert call("run", *root, "--allow", "degraded", "--", "echo", "ran").code == 3
     assert call("run", *root, "--allow", "unknown", "--", "echo", "ran").code == 0
     assert capfd.readouterr().out == "ran\n"
+
+
+def test_this_machines_daemon_checks_and_watches(
+    call: Callable[..., Result],
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """It knows more than a look, and a job is not read twice."""
+    monkeypatch.setattr(watching, "LAST_FRAME", 0.1)  # this one stands still
+    report = tmp_path / "report"
+    with answering(faulty().answers, tmp_path) as client:
+        monkeypatch.setenv("NEURON_OBSERVER_SOCKET", client.address.path)
+        monkeypatch.setenv("NEURON_OBSERVER_HOST_ROOT", "simulation")
+        refused = call("run", "--", "echo", "ran")
+        done = call(*QUIET, "--report", str(report), "--", "sh", "-c", "exit 6")
+    assert refused.code == 2
+    assert "sram" in refused.err
+    assert capfd.readouterr().out == ""
+    assert done.code == 6
+    assert json.loads(report.read_text("utf-8"))["watched_by"] == "daemon"
 
 
 @pytest.mark.parametrize(("name", "code"), [("no-such-program", 127), ("/", 126)])

@@ -9,6 +9,9 @@ from neuron_observer.clock import SystemClock
 from neuron_observer.launch.foreground import signals_caught, start
 
 if __name__ == "__main__":
+    if "--own-group" in sys.argv:  # as a shell with job control gives to each of its jobs
+        sys.argv.remove("--own-group")
+        os.setpgrp()
     with signals_caught() as signals:
         ended = start(sys.argv[1:], os.environ, signals, SystemClock()).wait()
     sys.exit(ended.code)

@@ -26,11 +26,18 @@ class Shell:
 
     def __init__(self) -> None:
         self.written = b""
-        self.pid, self._screen = pty.fork()
-        if not self.pid:
-            environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PS1": "$ "}
-            environment |= {"TERM": "dumb", "LANG": "C"}
-            os.execvpe("bash", ["bash", "--norc", "--noprofile", "--noediting"], environment)  # noqa: S606
+        self._screen, slave = pty.openpty()
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PS1": "$ "}
+        environment |= {"TERM": "dumb", "LANG": "C"}
+        opened = (os.POSIX_SPAWN_OPEN, 0, os.ttyname(slave), os.O_RDWR, 0)  # the first: it controls
+        self.pid = os.posix_spawnp(
+            "bash",
+            ["bash", "--norc", "--noprofile", "--noediting", "-i"],
+            environment,
+            setsid=True,
+            file_actions=[opened, *((os.POSIX_SPAWN_DUP2, 0, stream) for stream in (1, 2))],
+        )
+        os.close(slave)
 
     def close(self) -> None:
         """Hang up, and end it."""

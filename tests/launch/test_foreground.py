@@ -38,11 +38,10 @@ def run(*command: str) -> Exit:
 def runner(*command: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A runner in a process group of its own, and the pid that its job printed first."""
     process = subprocess.Popen(
-        [*RUNNER, *command],
+        [*RUNNER, "--own-group", *command],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=os.setpgrp,  # noqa: PLW1509 - no threads here
     )
     assert process.stdout
     job = int(process.stdout.readline())

@@ -49,6 +49,15 @@ def _stands(view: View, one: Finding) -> bool:
     return one.state is not State.RESOLVED and began
 
 
+def alarms(view: View) -> dict[str, str]:
+    """What counts as a fault now: who it is about and its id → how bad it is."""
+    return {
+        f"{place_text(one.entity)} {one.id}": one.severity.value
+        for one in view.frame.findings
+        if one.severity is not Severity.INFO and one.state is State.FIRING and not one.shadow
+    }
+
+
 def findings(view: View, width: int, height: int) -> list[Line]:
     """One line a finding; the last line counts those that do not fit."""
     every = shown(view)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from neuron_observer.tui.findings import alarms
 from neuron_observer.tui.pages import PAGES
 from neuron_observer.tui.past import Past
 from neuron_observer.tui.torus import order
@@ -37,6 +38,7 @@ class State:
         self._cells: Cells | None = None
         self._paused_at: Frame | None = None
         self._notice = ("", 0.0)
+        self._alarms: set[str] | None = None  # of the frame before; None: there was none
 
     @property
     def view(self) -> View | None:
@@ -91,10 +93,20 @@ class State:
         view = self.view
         if view is None:
             return
+        self._alarm(view)
         indexes, _ = order(view)
         if self.selected not in indexes:
             here = [device.index for device in view.snapshot.devices]
             self.selected = min(here or indexes, default=None)
+
+    def _alarm(self, view: View) -> None:
+        """Say what came up since the frame before, on whatever page that is."""
+        now = alarms(view)
+        known = now if self._alarms is None else self._alarms
+        new = [f"{bad} {what}" for what, bad in now.items() if what not in known]
+        if new:
+            self.tell(f"new: {new[0]}" + (f" and {len(new) - 1} more" if len(new) > 1 else ""))
+        self._alarms = set(now)
 
     def pause(self) -> None:
         """Hold the frame that is shown, or let it go."""

@@ -15,11 +15,13 @@ import gc
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual import events
+from textual.pilot import WaitForScreenTimeout
 
 from benchmarks.measuring import machine, within
 from neuron_observer.clock import ManualClock
@@ -42,6 +44,7 @@ SIZES = ((80, 24), (20, 5), (300, 80), (1, 1), (120, 40), (81, 3), (7, 60), (200
 _LEAVING = ("quit", "suspend")  # parts of actions that end it or stop it
 _TYPED = ("a", "b", "1", "-", ">", "space", "backspace", "enter", "tab", "escape", "é", "f5")
 _BATCH = 10  # events between two waits
+_TRIES = 10  # of half a minute each, to come to rest
 
 
 class Host:
@@ -104,7 +107,8 @@ async def _something(app: TopApp, pilot: Pilot[None], host: Host, chance: Random
     elif what < 0.8:
         _mouse(app, chance)
     elif what < 0.9:
-        await pilot.resize_terminal(*chance.choice(SIZES))
+        with suppress(WaitForScreenTimeout):
+            await pilot.resize_terminal(*chance.choice(SIZES))
     else:
         host.go(chance.choice((0.25, 1.0, 30.0)))
 
@@ -116,11 +120,20 @@ async def _session(host: Host, chance: Random, number: int) -> int:
         for done in range(number):
             await _something(app, pilot, host, chance)
             if done % _BATCH == 0:
-                await pilot.pause()
+                await _settle(pilot)
                 if not app.is_running:
                     return done + 1
-        await pilot.pause()
+        await _settle(pilot)
     return number
+
+
+async def _settle(pilot: Pilot[None]) -> None:
+    """Until everything is done; a machine that is busy with other things may take long."""
+    for _ in range(_TRIES):
+        with suppress(WaitForScreenTimeout):
+            await pilot.pause()
+            return
+    raise SystemExit("the screen does not come to rest")
 
 
 def endure_events(number: int, seed: int) -> None:
@@ -172,7 +185,7 @@ def endure_frames(number: int) -> tuple[Held, Held]:
                     held.append(Held.now())
                 host.go()
                 app.look()
-                await pilot.pause()
+                await _settle(pilot)
             held.append(Held.now())
 
     asyncio.run(run())

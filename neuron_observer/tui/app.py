@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import signal
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from textual.app import App
@@ -11,6 +12,7 @@ from textual.await_complete import AwaitComplete
 
 from neuron_observer.feed import Transport
 from neuron_observer.tui.board import Board
+from neuron_observer.tui.ending import end_by_signals, end_with_terminal
 from neuron_observer.tui.settings import Settings
 
 if TYPE_CHECKING:
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from neuron_observer.tui.view import View
 
 LOOK = 0.1  # seconds between two looks at the feed
-PATIENCE = 3  # seconds after which a signal ends the program even if the terminal blocks it
 
 
 def palette() -> type[Provider]:
@@ -56,14 +57,20 @@ class ScreenApp(App[None]):
         """`begin` is called once, when the screen has been painted."""
         super().__init__(ansi_color=True)
         self._begin = begin
+        self._restore: Callable[[], None] = lambda: None
 
     def on_mount(self) -> None:
         """Start looking at the feed; take signals as a wish to end."""
         self.set_interval(LOOK, self.look)
         self.app_resume_signal.subscribe(self, self._come_back)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-            loop.add_signal_handler(number, self._end, number)
+        leave = partial(self._leave, asyncio.get_running_loop())
+        self._restore = end_by_signals(leave)
+        if not self.is_headless:
+            end_with_terminal(leave)
+
+    def on_unmount(self) -> None:
+        """What comes after the screen is ended by signals as any program is."""
+        self._restore()
 
     def on_ready(self) -> None:
         """What would keep the first frame waiting begins after it."""
@@ -75,9 +82,10 @@ class ScreenApp(App[None]):
             for widget in screen.walk_children():
                 widget.refresh()
 
-    def _end(self, number: signal.Signals) -> None:
-        signal.alarm(PATIENCE)  # a terminal that is gone can block the last words
-        self.exit(return_code=128 + number)
+    def _leave(self, loop: asyncio.AbstractEventLoop, code: int) -> None:
+        """End soon; called by a signal or another thread, perhaps when it has ended already."""
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(self.exit, None, code)
 
     def look(self) -> None:
         """Have the uppermost screen look that shows a feed; texts and questions lie over it."""

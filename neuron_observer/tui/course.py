@@ -8,9 +8,10 @@ from neuron_observer.catalogue import METRICS
 from neuron_observer.model import Missing, Place
 from neuron_observer.text import printable, seconds_text
 from neuron_observer.tui.columns import heading, of_metric
-from neuron_observer.tui.event_sheet import clock_text, list_events, where
+from neuron_observer.tui.event_sheet import list_events, where
 from neuron_observer.tui.lines import Line, Span, line
 from neuron_observer.tui.signs import chart
+from neuron_observer.tui.view import clock_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
 from functools import cache
 from typing import TYPE_CHECKING
 
 from neuron_observer.model import Missing
 from neuron_observer.tui.sheet import Column, Row, Sheet
+from neuron_observer.tui.view import clock_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,11 +43,6 @@ def where(place: Place) -> str:
     if place.device is None:
         return place.label or "node"
     return f"neuron{place.device}" + ("" if place.core is None else f" core {place.core}")
-
-
-def clock_text(at: float) -> str:
-    """The time of the day, UTC."""
-    return datetime.fromtimestamp(at, tz=timezone.utc).strftime("%H:%M:%S")
 
 
 @cache

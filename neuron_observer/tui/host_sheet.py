@@ -1,4 +1,4 @@
-"""The table of what is known of the machine around the devices: a row a metric, disks last."""
+"""The table of what is known of the machine around the devices: a row a metric."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from neuron_observer.catalogue import METRICS
-from neuron_observer.model import NODE, Missing, Place
+from neuron_observer.model import NODE, Missing
 from neuron_observer.text import bytes_text
 from neuron_observer.tui.columns import of_metric, thousands
 from neuron_observer.tui.sheet import Column, Row, Sheet
@@ -14,8 +14,6 @@ from neuron_observer.tui.signs import chart
 from neuron_observer.tui.view import percent, rate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from neuron_observer.catalogue import MetricSpec
     from neuron_observer.model import Cell
     from neuron_observer.tui.view import View
@@ -24,19 +22,25 @@ COURSE = 30  # cells
 _STEP = 10.0  # seconds a cell
 _TIMES = ("microseconds", "milliseconds", "ticks")  # what they grow a second is a share
 _SIZES = ("bytes", "sectors")
+_SEVERAL = ("sensor", "disk", "pci")
 _FIRST = ("host.load", "host.memory", "host.pressure", "host.filesystem", "host.", "node.")
 
 
 def host(view: View) -> Sheet:
-    """Load, memory, pressure, space, everything else of the host and the driver, disks."""
+    """Load, memory, pressure, space, what else is of the host and the driver; the others."""
     rows = [Row(spec.id, NODE, spec) for spec in _of_node()]
-    rows += [
-        Row(f"{place.label} {spec.id}", place, spec)
-        for place in _disks(view)
-        for spec in METRICS.values()
-        if spec.scope == "disk"
-    ]
-    return Sheet(_columns(), rows)
+    return Sheet(_columns(), [*rows, *view.cells.once("placed", lambda: _placed(view))])
+
+
+def _placed(view: View) -> list[Row]:
+    """The metrics of what there may be several of, by kind and name."""
+    found = []
+    for batch in view.snapshot.batches:
+        for metric, column in batch.layout.columns.items():
+            spec = METRICS.get(metric)
+            if spec is not None and spec.scope in _SEVERAL:
+                found += [Row(f"{place.label} {metric}", place, spec) for place in column.places]
+    return sorted(found, key=lambda row: (_SEVERAL.index(row.of.scope), row.place.label))
 
 
 @cache
@@ -49,12 +53,6 @@ def _of_node() -> tuple[MetricSpec, ...]:
 
 def _group(name: str) -> int:
     return next(number for number, begin in enumerate(_FIRST) if name.startswith(begin))
-
-
-def _disks(view: View) -> Iterator[Place]:
-    for batch in view.snapshot.batches:
-        column = batch.layout.columns.get("disk.reads")
-        yield from column.places if column else ()
 
 
 @cache

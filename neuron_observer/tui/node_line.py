@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from neuron_observer.model import NODE, Missing, Verdict, Why
 from neuron_observer.text import printable, seconds_text
 from neuron_observer.tui.lines import Line, Span, apart, joined, length, line
-from neuron_observer.tui.view import GONE_AFTER
+from neuron_observer.tui.view import GONE_AFTER, clock_text
 
 if TYPE_CHECKING:
     from neuron_observer.model import Health
@@ -63,11 +63,9 @@ def is_judged(health: Health) -> bool:
 
 
 def _verdict(view: View) -> Span:
-    return (
-        Span(f"{view.signs.dash} {NOT_HELD.detail}", "dim")
-        if view.is_past
-        else verdict(view.frame.health)
-    )
+    if view.is_past:
+        return Span(f"{view.signs.dash} verdict not held", "dim")
+    return verdict(view.frame.health)
 
 
 def verdict(health: Health) -> Span:
@@ -85,9 +83,7 @@ def age(view: View) -> Line:
     seconds = max(view.now - view.instant, 0.0)
     text = "<1 s" if seconds < 1 else seconds_text(int(seconds))
     if view.is_past:
-        return line(
-            " ", Span(f"{seconds_text(view.cells.back)} before the frame, {text} ago", "chosen")
-        )
+        return line(" ", Span(f"{clock_text(view.at)} UTC, {text} ago", "chosen"))
     if view.paused:
         return line(" ", Span(f"paused, {text} old", "chosen"))
     return line(" ", Span(f"{text} old", "bad" if seconds > GONE_AFTER else "dim"))

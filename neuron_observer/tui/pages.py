@@ -124,7 +124,7 @@ _ALL = (
         "memory",
         "mem",
         "4",
-        "HBM by category, and peaks",
+        "HBM by category, of each device and its cores",
         device_sheets.memory,
         _with("cores", "memory"),
         _of_device,

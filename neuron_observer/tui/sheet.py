@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from neuron_observer.model import NODE, Missing
@@ -10,9 +12,12 @@ from neuron_observer.tui.filters import Filter
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from neuron_observer.model import Cell, Place
+    from neuron_observer.model import Cell, Place, Scalar
     from neuron_observer.tui.lines import Tone
     from neuron_observer.tui.view import View, Way
+
+
+_DIGITS = re.compile(r"([0-9]+)")
 
 
 class Row(NamedTuple):
@@ -64,15 +69,23 @@ def rows_shown(view: View, sheet: Sheet) -> list[Row]:
     by = next((column for column in sheet.columns if column.id == way.sort), None)
     if by is None:
         return rows
-    cells = [(by.value(view, row), row) for row in rows]
-    there = [pair for pair in cells if not isinstance(pair[0], Missing)]
-    there.sort(key=lambda pair: _rank(pair[0]), reverse=way.falling)
-    return [row for _, row in (*there, *(p for p in cells if isinstance(p[0], Missing)))]
+    there, missing = [], []
+    for row in rows:
+        cell = by.value(view, row)
+        if isinstance(cell, Missing):
+            missing.append(row)
+        else:
+            there.append((_rank(cell), row))
+    there.sort(key=itemgetter(0), reverse=way.falling)
+    return [*(row for _, row in there), *missing]
 
 
-def _rank(cell: Cell) -> tuple[bool, float, str]:
-    """Numbers before words."""
-    return (True, 0.0, cell) if isinstance(cell, str) else (False, float(cell), "")  # type: ignore[arg-type]
+def _rank(cell: Scalar) -> tuple[bool, float, tuple[str | int, ...]]:
+    """Numbers before words; the numbers in words as such, so that neuron2 is before neuron10."""
+    if not isinstance(cell, str):
+        return False, float(cell), ()
+    pieces = enumerate(_DIGITS.split(cell))  # every second one is a number
+    return True, 0.0, tuple(int(piece) if place % 2 else piece for place, piece in pieces)
 
 
 def chosen(view: View, rows: Sequence[Row]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -187,3 +188,8 @@ def gib(number: float | Missing, view: View) -> str:
 def amount(number: float | Missing, view: View) -> str:
     """Bytes in their unit."""
     return view.signs.dash if isinstance(number, Missing) else bytes_text(number)
+
+
+def clock_text(at: float) -> str:
+    """The time of the day, UTC."""
+    return datetime.fromtimestamp(at, tz=timezone.utc).strftime("%H:%M:%S")

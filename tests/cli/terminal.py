@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import sys
 import termios
@@ -33,6 +34,7 @@ class Terminal:
         size: tuple[int, int] = (80, 24),
     ) -> None:
         self.written = b""
+        self._ended = False
         self._screen, slave = pty.openpty()
         self._slave = slave
         self.resize(*size)
@@ -40,6 +42,7 @@ class Terminal:
         command = [sys.executable, "-m", "neuron_observer", *arguments]
         kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         given = {"TERM": "xterm", "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)}
+        given["XDG_CONFIG_HOME"] = "/nowhere"  # no settings of whoever runs the tests
         self.pid = os.fork()
         if not self.pid:
             os.setsid()
@@ -67,6 +70,14 @@ class Terminal:
     def resize(self, columns: int, rows: int) -> None:
         """Make the window larger or smaller; the kernel tells the program."""
         fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def is_blocked(self) -> bool:
+        """Whether its first thread waits for another one, three times in a row; nothing is read."""
+        for _ in range(3):
+            _CLOCK.wait(0.02)
+            if "futex" not in Path(f"/proc/{self.pid}/wchan").read_text("ascii"):
+                return False
+        return True
 
     def type(self, keys: bytes) -> None:
         """Press keys."""
@@ -96,6 +107,7 @@ class Terminal:
         while True:
             ended, status = os.waitpid(self.pid, os.WNOHANG)
             if ended:
+                self._ended = True
                 break
             assert _CLOCK.monotonic() - begin < PATIENCE, self.written[-2000:]
             if self._screen >= 0:
@@ -115,10 +127,15 @@ class Terminal:
 
     def _last(self, mode: bytes) -> bytes:
         """Whether a private mode was set (h) or reset (l) last; empty: it never was touched."""
-        return (re.findall(rb"\x1b\[\?%s([hl])" % mode, self.written) or [b""])[-1]
+        found: list[bytes] = re.findall(rb"\x1b\[\?%s([hl])" % mode, self.written)
+        return found[-1] if found else b""
 
     def close(self) -> None:
-        """Give the terminal back."""
+        """Give the terminal back; what still runs under it is ended."""
         if self._screen >= 0:
             os.close(self._slave)
             os.close(self._screen)
+        if not self._ended:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+            self._ended = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from tests.cli.terminal import Terminal
@@ -35,8 +35,11 @@ def test_stopped_and_gone_on_with() -> None:
     """Ctrl-Z gives the terminal back as it was; `fg` draws all of it anew; then SIGTSTP as well."""
     with top("--host-root", SMALL) as seen:
         seen.until(HINT)
-        for stop in (lambda: seen.type(b"\x1a"), lambda: seen.send(signal.SIGTSTP)):
-            stop()
+        for key in (b"\x1a", None):
+            if key:
+                seen.type(key)
+            else:
+                seen.send(signal.SIGTSTP)
             seen.stopped()
             assert seen.is_restored()
             seen.written = b""
@@ -59,15 +62,29 @@ def test_a_window_that_is_dragged() -> None:
         assert seen.is_restored()
 
 
+def test_a_terminal_that_stalls_and_is_cut() -> None:
+    """A connection that takes nothing any more blocks it; when it is cut the process is gone."""
+    with top("--host-root", SMALL) as seen:
+        seen.until(HINT)
+        for columns in range(100, 1000):
+            seen.resize(columns, 80)
+            if seen.is_blocked():
+                break
+        else:
+            raise AssertionError("nothing was written that fills a terminal")
+        seen.hang_up()
+        assert seen.exit_code() in (128 + signal.SIGHUP, -signal.SIGALRM)
+
+
 def test_a_daemon_that_goes_and_comes_back(tmp_path: Path) -> None:
     """The last frame stays and a banner says why; keys go on; then frames come again."""
     made = Simulated()
-    arguments = ("--connect", f"unix://{tmp_path}/o.sock")
-    with answering(made.answers, tmp_path):
-        seen = Terminal("top", *arguments)
+    with answering(made.answers, tmp_path) as client, ExitStack() as opened:
+        seen = opened.enter_context(top("--connect", str(client.address)))
         seen.until(HINT)
-    (tmp_path / "o.sock").unlink()
-    try:
+        later = opened.pop_all()
+    with later:
+        (tmp_path / "o.sock").unlink()
         seen.until(rb"lost: what is shown is .* old; asked again each \d+ s")
         seen.type(b"8")
         seen.again(rb"before-we-watched")
@@ -78,6 +95,4 @@ def test_a_daemon_that_goes_and_comes_back(tmp_path: Path) -> None:
         seen.send(signal.SIGTERM)
         assert seen.exit_code() == 128 + signal.SIGTERM
         assert seen.is_restored()
-    finally:
-        seen.close()
-        made.close()
+    made.close()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neuron_observer.model import Missing, Place, RankPace, Why
+from neuron_observer.model import Batch, Cell, Column, Layout, Missing, Place, RankPace, Why
 from neuron_observer.tui.course import health, watts
 from neuron_observer.tui.heat import core_at, heat, heat_height
 from neuron_observer.tui.job_sheet import about, marks, members
@@ -50,6 +50,23 @@ def test_a_core_that_stands_out_is_seen() -> None:
     spans = [span for one in heat(view, 80, 20)[1:] for span in one]
     assert {span.tone for span in spans} >= {"hot", "warm", "cool"}
     assert any(span.text == "▇92 " for span in spans)
+
+
+def test_logical_cores_stand_below() -> None:
+    """Where neuron-monitor names them, by its numbers; they are never taken for physical ones."""
+    feed = moving()
+    snapshot = feed.frame.snapshot
+    places = tuple(Place(0, None, f"lnc2/core{number}") for number in range(5))
+    column = Column("logical_core.utilization", 0, places)
+    rows = {("logical_core.utilization", place): row for row, place in enumerate(places)}
+    layout = Layout({"logical_core.utilization": column}, [""] * 5, rows)
+    cells: list[Cell] = [0.0, 0.25, 0.5, Missing(Why.STALE, "old"), 1.0]
+    batch = Batch("monitor", "fast", 0, layout, cells, snapshot.monotonic)
+    changed = snapshot._replace(batches=(*snapshot.batches, batch))
+    view = view_of(FeedAtHand(feed.frame._replace(snapshot=changed)))
+    lines = [plain(one) for one in heat(view, 80, heat_height(view, 80))]
+    assert lines[-2].startswith("Logical cores")
+    assert lines[-1].split() == ["0", "▁0", "1", "▂25", "2", "▄50", "3", "—", "4", "█100"]
 
 
 @settings(max_examples=30)

@@ -80,7 +80,7 @@ def test_verdicts_and_jobs_are_not_held() -> None:
     assert members(then) == []
     assert why_none(then).endswith("jobs of the past are not held")
     first = screen(then, 120, 40)
-    assert "verdicts of the past are not held" in first[0]
+    assert "verdict not held" in first[0]
     before = view._replace(cells=Past(view.frame, feed, lambda: view.now, 800.0))
     assert shown(view)
     assert shown(before) == []

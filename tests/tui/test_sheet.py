@@ -97,6 +97,13 @@ def test_sorted_rows_are_all_rows(rows: list[tuple[Cell, Cell]], falling: bool) 
     assert numbers == sorted(numbers, reverse=falling)
 
 
+def test_numbers_in_words_are_numbers(view: View) -> None:
+    """The second device stands before the tenth."""
+    sheet = sheet_of([(0, 0)] * 12)
+    rows = rows_shown(view._replace(way=Way(sort="name", falling=False)), sheet)
+    assert [row.key for row in rows] == [f"row{number}" for number in range(12)]
+
+
 @settings(max_examples=40)
 @given(
     st.integers(0, 40),

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+import click
+
 from neuron_observer.cli import asking
 from neuron_observer.cli.hosts import make_judge, open_reader
 from neuron_observer.cli.options import simulation_asked
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from neuron_observer.replay import ReplayFeed
     from neuron_observer.sources.hostfs import HostFs
 
+_TOLD = "neuron-observer: told by this machine's daemon; --direct reads without it"
 FRESH = 3.0  # seconds; this machine's daemon is not asked where its frame is older
 
 
@@ -90,6 +93,7 @@ def going(host: Host) -> Iterator[Shown]:
     connected = first_of(client) if client else of_own_daemon(host)
     if connected is not None:
         with closing(connected):
+            _tell(client)
             connected.start()
             yield Shown(connected, SystemClock())
     elif host.is_recording:
@@ -119,6 +123,7 @@ def once(host: Host) -> Iterator[Shown]:
         return
     clock = SystemClock()
     with closing(connected):
+        _tell(client)
         clock.wait(PERIOD)  # a rate needs two
         connected.look()
         yield Shown(connected, clock)
@@ -160,6 +165,12 @@ class FrameClock:
 
     def wait(self, seconds: float) -> None:
         """Nobody can: who plays sets the pace."""
+
+
+def _tell(named: Client | None) -> None:
+    """People hear who answers where they named nobody."""
+    if named is None:
+        click.echo(_TOLD, err=True)
 
 
 def first_of(client: Client) -> ConnectedFeed:

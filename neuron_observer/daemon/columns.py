@@ -1,7 +1,7 @@
 """`/api/v1/columns`: a frame as it is held, batch by batch, for a screen that asks each second.
 
 What the cells of a batch are changes with the files of the host, so it is told only to those who do
-not have it yet. A tenth of the work and of the bytes of a snapshot, on both sides.
+not have it yet. A tenth of the work of a snapshot, on both sides.
 """
 
 from __future__ import annotations

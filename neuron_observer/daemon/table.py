@@ -68,7 +68,7 @@ ROWS = (
     ),
     Row(
         "columns",
-        "The same as `snapshot`, a tenth as long, for a screen that asks each second: one list of"
+        "The same as `snapshot`, a quarter as long, for a screen that asks each second: one list of"
         " cells a batch; what they are is told once.",
         "Columns",
         columns,

@@ -141,7 +141,9 @@ def test_this_machines_daemon(
     with answering(made.answers, tmp_path) as client:
         monkeypatch.setenv("NEURON_OBSERVER_SOCKET", client.address.path)
         monkeypatch.setenv("NEURON_OBSERVER_HOST_ROOT", root)
-        assert "sram-uncorrectable" in call("top", "--once", "--width", "100").out
+        found = call("top", "--once", "--width", "100")
+        assert "sram-uncorrectable" in found.out
+        assert "told by this machine's daemon; --direct reads without it" in found.err
         monkeypatch.delenv("NEURON_OBSERVER_HOST_ROOT")
         for arguments in (("--direct",), ("--host-root", SMALL), ("--simulate",)):
             assert "sram-uncorrectable" not in call("top", "--once", *arguments).out, arguments

@@ -11,7 +11,7 @@ from neuron_observer.tui.export import as_csv, as_json, write
 from neuron_observer.tui.pages import PAGES
 from neuron_observer.tui.view import Way
 from tests.tui.hosts import still, view_of
-from tests.tui.played import faulty
+from tests.tui.played import feed_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,8 +41,9 @@ def test_json_tells_why_something_is_missing() -> None:
 
 def test_every_page_can_be_taken_along() -> None:
     """No table has a value that CSV or JSON cannot hold."""
+    feed = feed_of("hbm-unrepairable", 80, 8, "trn2.3xlarge")
     for page in PAGES:
-        view = faulty()._replace(page=page)
+        view = view_of(feed)._replace(page=page)
         rows = json.loads(as_json(view))["rows"]
         assert len(list(csv.reader(io.StringIO(as_csv(view))))) == len(rows) + 1
 

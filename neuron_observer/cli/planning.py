@@ -71,7 +71,7 @@ def in_force(loaded: Loaded, rules: tuple[Rule, ...]) -> InForce:
         config.export.detail,
         config.export.job_labels,
         (config.log.format, config.log.level),
-        _recorder(config),
+        recorder_limits(config),
     )
 
 
@@ -104,7 +104,8 @@ def _limits(config: Config) -> Limits:
     )
 
 
-def _recorder(config: Config) -> RecorderLimits:
+def recorder_limits(config: Config) -> RecorderLimits:
+    """What the flight recorder may take."""
     told = config.recorder
     return RecorderLimits(told.window, told.max_bytes, told.disk_bytes, told.every)
 

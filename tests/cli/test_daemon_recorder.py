@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from neuron_observer.exporters.listener import Address
-from neuron_observer.recording import opened
+from neuron_observer.recording.reader import opened
 from tests.cli.test_daemon import get, said, started, wait_for
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from neuron_observer.cli.group import cli
 from neuron_observer.errors import InputError, UsageError
-from neuron_observer.recording import opened
+from neuron_observer.recording.reader import opened
 from tests.conftest import tree_file
 
 ROOT = Path(__file__).parent.parent.parent

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from neuron_observer.clock import ManualClock
 from neuron_observer.model import Place
-from neuron_observer.recording import opened
+from neuron_observer.recording.reader import opened
 from neuron_observer.replay import Player, ReplayFeed
 from tests.recordings import make_judge, read_of, record
 

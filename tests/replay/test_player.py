@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from neuron_observer.errors import InputError
 from neuron_observer.model import Missing, Verdict
 from neuron_observer.readings import columns
-from neuron_observer.recording import opened
+from neuron_observer.recording.reader import opened
 from neuron_observer.replay import Player
 from neuron_observer.sources.listing import ListingFs, read_listing
 from tests.conftest import tree_file

@@ -11,7 +11,7 @@ from neuron_observer.cli.metrics import markdown
 from neuron_observer.config.write import reference
 from neuron_observer.rules.loader import load
 from neuron_observer.rules.patterns import load as load_patterns
-from neuron_observer.stragglers.progress import OF_JOBS
+from neuron_observer.stragglers.names import OF_JOBS
 from tests.test_runbooks import HEADS
 from tests.tui import page
 from tests.tui.picture import picture

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from neuron_observer.checks.aside import STATE_SET_ASIDE
 from neuron_observer.model import Place, State
-from neuron_observer.stragglers.progress import OF_JOBS
+from neuron_observer.stragglers.names import OF_JOBS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable

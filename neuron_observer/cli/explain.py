@@ -105,7 +105,7 @@ def _now(fault: str, reader: HostReader, make: Callable[[], Judge]) -> Iterator[
     """What shows it on the host."""
     from neuron_observer.rules.explain import now  # noqa: PLC0415 - with the rules
     from neuron_observer.stragglers.alerts import alert  # noqa: PLC0415 - the same
-    from neuron_observer.stragglers.progress import OF_JOBS  # noqa: PLC0415 - the same
+    from neuron_observer.stragglers.names import OF_JOBS  # noqa: PLC0415 - the same
 
     if not is_neuron_host(reader.topology):
         reader.close()

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from neuron_observer.daemon.budget import Budget, Cost, Keeper, lengthened
+from neuron_observer.jobs.kinds import NO_WORK
 from neuron_observer.model import NODE, Event, Value
 from neuron_observer.readings import reading
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 QUIET = {"fast": 0.5, "normal": 2.0, "slow": 20.0, "jobs": 5.0}  # seconds, at least
 CALM = 30.0  # seconds without a job until the lanes are read as often as before
-_NO_WORK = frozenset(("monitor", "leftover"))  # kinds of jobs that nothing disturbs
 _CPU = ("observer.cpu_user", "observer.cpu_system")
 _MEMORY = "observer.resident_memory"
 
@@ -105,7 +105,7 @@ class Pace:
         if not self._may_be_quiet:
             return False
         now = snapshot.monotonic
-        if any(job.kind not in _NO_WORK for job in snapshot.jobs):
+        if any(job.kind not in NO_WORK for job in snapshot.jobs):
             self._busy_at = now
         return self._busy_at is not None and now - self._busy_at < CALM
 

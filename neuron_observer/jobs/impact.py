@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from neuron_observer.jobs.kinds import NO_WORK
 from neuron_observer.jobs.ownership import ranges
 from neuron_observer.model import Action, Confidence, Entity, Evidence, Finding, Severity
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 4  # jobs in one line
 RECENT = 60.0  # seconds; firmware registers are read each 10, and twice before they are believed
-_NO_WORK = ("monitor", "leftover")  # they are not hit by a fault
 
 
 def impact(entity: Entity, jobs: Sequence[Job]) -> str:
@@ -66,7 +66,7 @@ def _key(finding: Finding) -> tuple[str, Entity]:
 
 
 def _hit(entity: Entity, jobs: Iterable[Job]) -> list[tuple[Job, tuple[Rank, ...]]]:
-    work = [job for job in jobs if job.kind not in _NO_WORK]
+    work = [job for job in jobs if job.kind not in NO_WORK]
     if entity.kind in ("job", "rank"):
         return [(job, _named(job, entity.rank)) for job in work if job.id == entity.job]
     if entity.device is not None:
@@ -90,7 +90,7 @@ def _nobody(entity: Entity, jobs: Sequence[Job]) -> str:
         left = [job.id for job in jobs if job.kind == "leftover" and entity.device in job.devices]
         more = f", only what is left of {', '.join(left[:MOST_NAMED])}" if left else ""
         return f"no job holds neuron{entity.device} now{more}"
-    works = any(job.kind not in _NO_WORK for job in jobs)
+    works = any(job.kind not in NO_WORK for job in jobs)
     return "no job here spans nodes" if entity.kind == "port" and works else "no job here"
 
 

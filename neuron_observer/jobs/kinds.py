@@ -20,7 +20,7 @@ Where: TypeAlias = Literal["program", "module", "words", "title", "variables"]
 
 # TorchNeuron's documentation: Trainium2 and Trainium3 only; on the others torch means XLA
 XLA_CHIPS: Final = frozenset({"Inferentia", "Inferentia2", "Trainium1"})
-
+NO_WORK: Final = frozenset({"monitor", "leftover"})  # they execute nothing: nothing can hit them
 
 LAUNCHERS: Final = re.compile(r"torchrun|accelerate|deepspeed|trl")
 LAUNCHER_MODULES: Final = re.compile(r"torch\.distributed\.(run|launch)|accelerate\..*|trl(\..*)?")

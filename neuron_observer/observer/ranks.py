@@ -5,16 +5,10 @@ Which processes there are is the job map's to say; a file only says what its own
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from neuron_observer.collectors.heartbeats import HeartbeatCollector
-from neuron_observer.jobs.ownership import NodeShape
-from neuron_observer.sources.hostfs import names_in_folder
-from neuron_observer.stragglers.ranks import Clocks
-from neuron_observer.stragglers.seen import Seen
-from neuron_observer.stragglers.signs import Signs, Watcher
-from neuron_observer.stragglers.watch import Watch
+from neuron_observer.jobs.kinds import NO_WORK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,25 +16,19 @@ if TYPE_CHECKING:
     from neuron_observer.clock import Clock
     from neuron_observer.collectors.jobs import JobReader
     from neuron_observer.model import Batch, Device, Event, Finding, Job
+    from neuron_observer.observer.job_judge import JobJudge
     from neuron_observer.sources.hostfs import HostFs
-
-COMPILERS: Final = ("neuronx-cc", "neuron-cc", "walrus_driver", "hlo2penguin")
-MOST_PROCESSES: Final = 8192  # whose names are looked at for a compiler
-COMPILER_PERIOD: Final = 10.0  # seconds
 
 
 class RankReader:
-    """Heartbeats and the watch over jobs, behind the job map."""
+    """Heartbeats and the judgement of jobs, behind the job map."""
 
     def __init__(self, host: HostFs, clock: Clock, jobs: JobReader, folder: str) -> None:
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: a thread costs megabytes
         self.heartbeats = HeartbeatCollector(host, clock, folder)
         self._host = host
         self._clock = clock
         self._jobs = jobs
-        self._watch = Watch()
-        self._watcher = Watcher()
-        self._compiling = (float("-inf"), False)
+        self._judge: JobJudge | None = None  # made with the first job: a node without costs none
         self.findings: tuple[Finding, ...] = ()
 
     def look(self) -> None:
@@ -54,48 +42,14 @@ class RankReader:
         """Read what the ranks say, and judge their jobs; after the job map was read."""
         jobs = self._jobs.jobs
         events = self.heartbeats.read(jobs, certain=self._jobs.scan is not None)
-        clocks = Clocks(self._clock.monotonic(), self._clock.wall())
-        works = any(job.kind not in ("monitor", "leftover") for job in jobs)
-        seen = Seen(
-            clocks,
-            jobs,
-            NodeShape(
-                {device.index: device.name for device in devices},
-                {device.index: len(device.cores) for device in devices},
-            ),
-            batches,
-            self._watcher.look(batches, clocks.monotonic) if works else Signs(),
-            driver,
-            self._is_compiling,
-            self.heartbeats.dumps,
-        )
-        self._watch.take(seen, self.heartbeats.beats, self.heartbeats.gone)
-        self.findings = self._watch.findings
+        if self._judge is None and any(job.kind not in NO_WORK for job in jobs):
+            from neuron_observer.observer.job_judge import JobJudge  # noqa: PLC0415 - see above
+
+            self._judge = JobJudge(self._host, self._clock)
+        if self._judge:
+            self.findings = self._judge.take(jobs, self.heartbeats, devices, batches, driver)
         return events
 
     def marked(self, jobs: tuple[Job, ...]) -> tuple[Job, ...]:
         """The jobs of the map with how they get on."""
-        return self._watch.marked(jobs)
-
-    def _is_compiling(self) -> bool:
-        """Whether a compiler of the Neuron SDK runs; asked where a job seems to stand still."""
-        now = self._clock.monotonic()
-        at, found = self._compiling
-        if now - at >= COMPILER_PERIOD:
-            found = any(map(self._is_compiler, self._pids()))
-            self._compiling = now, found
-        return found
-
-    def _pids(self) -> list[str]:
-        try:
-            names = names_in_folder(self._host, "proc")
-        except OSError:
-            return []
-        return [name for name in names if name.isdecimal()][:MOST_PROCESSES]
-
-    def _is_compiler(self, pid: str) -> bool:
-        try:
-            name = self._host.read(f"proc/{pid}/comm", 64).strip()
-        except OSError:
-            return False
-        return name.decode("ascii", "replace").startswith(COMPILERS)
+        return self._judge.marked(jobs) if self._judge else jobs

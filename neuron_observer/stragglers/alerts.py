@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from neuron_observer.stragglers.progress import OF_JOBS
+from neuron_observer.stragglers.names import OF_JOBS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from neuron_observer.model import JobPace, RankPace
 from neuron_observer.stragglers import telling
+from neuron_observer.stragglers.names import HangKind
 from neuron_observer.stragglers.parameters import ONLINE
-from neuron_observer.stragglers.progress import HangKind, Stall
 from neuron_observer.stragglers.ranks import Now, Row
 from neuron_observer.stragglers.seen import PHASES, hints
 from neuron_observer.stragglers.unhooked import Unhooked
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Finding, Job, Rank, StragglerTier
     from neuron_observer.parsers.heartbeat import Head
     from neuron_observer.stragglers.parameters import Parameters
+    from neuron_observer.stragglers.progress import Stall
     from neuron_observer.stragglers.rank_judge import Mark, Shown
     from neuron_observer.stragglers.seen import Seen
 

@@ -6,13 +6,13 @@ Nothing here needs numpy: whether a job moves is asked all the time, who holds i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from neuron_observer.stragglers.columns import Floats, Ints, Mask
+    from neuron_observer.stragglers.names import HangKind
 
 Counts: TypeAlias = "Floats | Sequence[float]"
 Codes: TypeAlias = "Ints | Sequence[int]"
@@ -52,18 +52,6 @@ class Progress:
         return self.loading or self.checkpoint
 
 
-class HangKind(str, Enum):
-    """What sort of hang it is."""
-
-    CRASHED_PEER = "crashed_peer"
-    HOST = "host_deadlock"
-    INPUT = "input_hang"
-    COMPUTE = "compute_hang"
-    COLLECTIVE = "collective_hang"
-    DESYNC = "desync"
-    UNKNOWN = "unknown"
-
-
 class Stall(NamedTuple):
     """A job that stands still. `rows` is empty where nobody can be named, and `why` says so."""
 
@@ -73,15 +61,3 @@ class Stall(NamedTuple):
     usual: float  # s, the usual step period
     why: str
     hardware: bool = False  # a hardware counter says so
-
-
-HANGS = {
-    HangKind.CRASHED_PEER: "hang-crashed-peer",
-    HangKind.HOST: "hang-host",
-    HangKind.INPUT: "hang-input",
-    HangKind.COMPUTE: "hang-compute",
-    HangKind.COLLECTIVE: "hang-collective",
-    HangKind.DESYNC: "hang-desync",
-    HangKind.UNKNOWN: "hang-unknown",
-}
-OF_JOBS = frozenset({"straggler", "job-slow", "imbalance", *HANGS.values()})  # ids of findings

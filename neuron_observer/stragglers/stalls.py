@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from neuron_observer.model import Action, Confidence, Entity, Evidence, Finding, Scalar, Severity
-from neuron_observer.stragglers.progress import HANGS, HangKind, Progress, Stall
+from neuron_observer.stragglers.names import HANGS, HangKind
+from neuron_observer.stragglers.progress import Progress, Stall
 
 __all__ = ["HangKind", "Progress", "Stall", "blame", "finding"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.model import Action, Confidence, Entity, Evidence, Finding, Severity
-from neuron_observer.stragglers.progress import HANGS, HangKind
+from neuron_observer.stragglers.names import HANGS, HangKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from neuron_observer.catalogue.chips import LIVE_SINCE, parse_version
+from neuron_observer.jobs.kinds import NO_WORK
 from neuron_observer.model import JobPace
 from neuron_observer.readings import columns
 from neuron_observer.stragglers import telling
+from neuron_observer.stragglers.names import HangKind
 from neuron_observer.stragglers.outside import Counted, Outside
-from neuron_observer.stragglers.progress import HangKind, Stall
 from neuron_observer.stragglers.ranks import Row
 from neuron_observer.stragglers.seen import PHASES, hints
 from neuron_observer.stragglers.signs import executions, reported
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 
     from neuron_observer.model import Finding, Job, PaceSource, Rank
     from neuron_observer.stragglers.parameters import Parameters
+    from neuron_observer.stragglers.progress import Stall
     from neuron_observer.stragglers.seen import Seen
 
 WATCHED = ("training", "xla")  # kinds of jobs that ought to move: a server may idle
 EVERY = 4.0  # seconds between two looks at counters
-_IDLE = ("monitor", "leftover")  # they execute nothing
 _COUNTERS: dict[PaceSource, str] = {"driver": "the driver", "monitor": "neuron-monitor"}
 
 
@@ -95,7 +96,7 @@ def _counted(job: Job, seen: Seen) -> tuple[PaceSource, Counted] | str:
     shared = [
         one.id
         for one in seen.jobs
-        if one.id != job.id and one.kind not in _IDLE and set(one.devices) & set(job.devices)
+        if one.id != job.id and one.kind not in NO_WORK and set(one.devices) & set(job.devices)
     ]
     if shared:
         return f"not observable: its devices are used by {shared[0]} too"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from neuron_observer.jobs.kinds import NO_WORK
 from neuron_observer.stragglers.job_watch import JobWatch
 from neuron_observer.stragglers.parameters import ONLINE
 
@@ -30,7 +31,7 @@ class Watch:
         """One look at all jobs."""
         of_pid = {rank.process.pid: job.id for job in seen.jobs for rank in job.ranks}
         for job in seen.jobs:
-            if job.kind in ("monitor", "leftover"):
+            if job.kind in NO_WORK:
                 continue
             watch = self._jobs.get(job.id)
             if watch is None:

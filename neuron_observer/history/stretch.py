@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import marshal
 import zlib
-from array import array
 from itertools import accumulate, chain, compress, count, repeat
 from operator import ne, sub
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 _READS = 64  # of a stretch, then it is full
 _CHANGES = 1024  # the same
 _READ_BYTES = 32  # what a read takes until it is packed
-_CHANGED_BYTES = 260  # one in which anything changed, besides
-_CHANGE_BYTES = 44  # a value and the number of its row
+_CHANGE_BYTES = 48  # a value and the number of its read
+_COLUMN_BYTES = 250  # a row that changed
 _PACKED_BYTES = 300  # what a packed stretch takes besides its content
 
 
@@ -81,34 +80,29 @@ class Unpacked:
         return Series(self._times, self._start[row], Column(*column) if column else Column())
 
 
-class _Changed(NamedTuple):
-    """A read in which something changed; not by row, for lists take more than what is in them."""
-
-    read: int  # its number
-    rows: array[int]
-    values: list[Cell]
-
-
 class Stretch:
     """Reads that are not packed yet: the cells at the first, then what changed."""
 
     def __init__(self, cells: list[Cell], read_at: float) -> None:
         self._start = cells
         self._times = [read_at]
-        self._changed: list[_Changed] = []
+        self._columns: dict[int, tuple[list[int], list[Cell]]] = {}
         self._changes = 0
 
     def add(self, before: list[Cell], cells: list[Cell], read_at: float) -> None:
         """One read more; `before` is what the read before it gave."""
-        read = len(self._times)
+        columns, read = self._columns, len(self._times)
         self._times.append(read_at)
         if cells is before:
             return
         rows = list(compress(count(), map(ne, cells, before)))
-        if rows:
-            values = [cells[row] for row in rows]
-            self._changed.append(_Changed(read, array("L", rows), values))
-            self._changes += len(rows)
+        for row in rows:
+            if row not in columns:
+                columns[row] = [], []
+            reads, values = columns[row]
+            reads.append(read)
+            values.append(cells[row])
+        self._changes += len(rows)
 
     @property
     def full(self) -> bool:
@@ -118,33 +112,22 @@ class Stretch:
     @property
     def size(self) -> int:
         """Bytes that it takes, about."""
-        changes = self._changes * _CHANGE_BYTES + len(self._changed) * _CHANGED_BYTES
+        changes = self._changes * _CHANGE_BYTES + len(self._columns) * _COLUMN_BYTES
         return 8 * len(self._start) + len(self._times) * _READ_BYTES + changes
 
     def series(self, row: int) -> Series:
         """One row, as it is now."""
-        found = [
-            (one.read, one.values[one.rows.index(row)]) for one in self._changed if row in one.rows
-        ]
-        column = Column(tuple([read for read, _ in found]), _stored([cell for _, cell in found]))
+        reads, values = self._columns.get(row, ((), ()))
+        column = Column(tuple(reads), _stored(values))
         return Series(tuple(self._times), _stored([self._start[row]])[0], column)
 
     def pack(self) -> Packed:
         """The same as bytes."""
-        columns: dict[int, tuple[list[int], list[Cell]]] = {}
-        for read, rows, values in self._changed:
-            for row, cell in zip(rows, values, strict=True):
-                if row in columns:
-                    reads, cells = columns[row]
-                    reads.append(read)
-                    cells.append(cell)
-                else:
-                    columns[row] = [read], [cell]
-        packed = {
-            row: _packed_column(self._start[row], reads, cells)
-            for row, (reads, cells) in columns.items()
+        columns = {
+            row: _packed_column(self._start[row], reads, values)
+            for row, (reads, values) in self._columns.items()
         }
-        content = marshal.dumps((_stored(self._start), self._times, packed), 2)
+        content = marshal.dumps((_stored(self._start), self._times, columns), 2)
         return Packed(zlib.compress(content, 1), self._times[-1])
 
 

@@ -81,6 +81,12 @@ def set_rows(
     return [file_row(path_of(position), content) for position, content in pairs]
 
 
+def patch_row(number: int, position: int, patches: Iterable[tuple[int, bytes]]) -> str:
+    """Bytes of a large file that are others than before."""
+    told = [[offset, text_of(content)] for offset, content in patches]
+    return row("patch", [number, position, told])
+
+
 def took_row(numbers: list[int], read_at: float, seconds: float) -> str:
     """Sets that were read together."""
     return f"#took [{numbers}, {read_at!r}, {seconds!r}]"

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from neuron_observer.recording import encoding, filters
+from neuron_observer.sources.passes import Patch, patched
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from neuron_observer.sources.filesets import Content
 
+LARGE = 2048  # bytes of a file of which only what changed is held
+BLOCK = 64
 LOOSE = 0  # the number of the set of files that are read one by one
 _BYTES = {bytes}
 
@@ -24,21 +27,39 @@ class Changed:
 
     files: Files
     positions: Sequence[int]
-    contents: Sequence[bytes | int]
+    contents: Sequence[Told]
 
 
 # Files of a set were read (monotonic), and it took so many seconds: a hundred times a second.
 Took: TypeAlias = "tuple[FileSetTape, float, float]"
 # What else is heard is a row already.
 Heard: TypeAlias = "str | Took | Changed"
+Patches: TypeAlias = tuple[tuple[int, bytes], ...]  # offsets, and the bytes that stand there now
+Told: TypeAlias = "bytes | int | Patches"  # of a file: its bytes, an errno, or what changed in it
 
 
 class Files(Protocol):
     """A set of files, as rows."""
 
-    def rows(self, positions: list[int], contents: list[bytes | int]) -> list[str]:
+    def rows(self, positions: list[int], contents: list[Told]) -> list[str]:
         """Rows of contents that are new."""
         ...
+
+
+def patches(before: bytes, now: bytes) -> Patches:
+    """Blocks of equally long contents that differ, found by halves: most of them do not."""
+    found: list[tuple[int, bytes]] = []
+    halves = [(0, len(now))]
+    while halves:
+        begin, end = halves.pop()
+        if before[begin:end] == now[begin:end]:
+            continue
+        if end - begin <= BLOCK:
+            found.append((begin, now[begin:end]))
+            continue
+        middle = begin + (end - begin + BLOCK) // (2 * BLOCK) * BLOCK
+        halves += [(middle, end), (begin, middle)]
+    return tuple(found)
 
 
 class Hearing:
@@ -103,7 +124,7 @@ class FileSetTape:
     def changed(self, positions: Sequence[int], contents: Sequence[Content]) -> None:
         """Some of them are not what they were."""
         self._last = contents
-        picked = cast("list[bytes | int]", [contents[position] for position in positions])
+        picked = cast("list[Told]", [contents[position] for position in positions])
         if self._lean >= 0 or set(map(type, picked)) != _BYTES:
             picked = [self._held(position, contents[position]) for position in positions]
         self._hearing.weight += len(picked)
@@ -119,7 +140,7 @@ class FileSetTape:
         """Nobody reads them any more."""
         self.retired = True
 
-    def rows(self, positions: list[int], contents: list[bytes | int]) -> list[str]:
+    def rows(self, positions: list[int], contents: list[Told]) -> list[str]:
         """Rows of contents; of errors those that were not told yet."""
         if self.retired:
             return []
@@ -132,17 +153,17 @@ class FileSetTape:
         return found
 
     def _without_errors(
-        self, positions: list[int], contents: list[bytes | int], told: list[str]
-    ) -> tuple[list[int], list[bytes | int]]:
+        self, positions: list[int], contents: list[Told], told: list[str]
+    ) -> tuple[list[int], list[Told]]:
         """What could be read; rows of errors that are new are added to `told`."""
         where: list[int] = []
-        read: list[bytes | int] = []
+        read: list[Told] = []
         for position, one in zip(positions, contents, strict=True):
             if isinstance(one, bytes):
                 self._errors.pop(position, None)
                 where.append(position)
                 read.append(one)
-            elif self._errors.get(position) != one:
+            elif isinstance(one, int) and self._errors.get(position) != one:
                 self._errors[position] = one
                 told.append(encoding.error_row(self._path(position), one))
         return where, read
@@ -154,7 +175,7 @@ class FileSetTape:
     def standing(self) -> list[str]:
         """Rows of all of them."""
         self._errors.clear()
-        held = [self._held(position, one) for position, one in enumerate(self._last)]
+        held: list[Told] = [self._held(n, one) for n, one in enumerate(self._last)]
         rows = self.rows(list(range(len(held))), held)
         return rows if self._known else [self.table(), *rows]
 
@@ -188,9 +209,16 @@ class LooseTape:
             self._next += 1
         elif self._last[position] == content:
             return
+        before = self._last.get(position)
         self._last[position] = content
+        told: Told = content
+        if isinstance(content, bytes) and len(content) > LARGE:
+            if isinstance(before, bytes) and len(before) == len(content):
+                told = patches(before, content)
+            blocks = len(content) // BLOCK if isinstance(told, bytes) else LARGE // BLOCK
+            self._hearing.weight += blocks
         self._hearing.weight += 1
-        self._hearing.items.append(Changed(self, (position,), (content,)))
+        self._hearing.items.append(Changed(self, (position,), (told,)))
 
     def forget(self, below: str) -> None:
         """Nothing stands below a folder any more."""
@@ -209,7 +237,7 @@ class LooseTape:
         del self._last[position]
         self._told.discard(position)
 
-    def rows(self, positions: list[int], contents: list[bytes | int]) -> list[str]:
+    def rows(self, positions: list[int], contents: Sequence[Told]) -> list[str]:
         """Rows of contents that are new; the last word of each counts."""
         found: list[str] = []
         read: dict[int, bytes] = {}
@@ -218,6 +246,12 @@ class LooseTape:
             if isinstance(one, int):
                 read.pop(position, None)
                 found.append(encoding.error_row(path, one))
+                continue
+            if isinstance(one, tuple):
+                if position in read:
+                    read[position] = patched(read[position], map(Patch._make, one))
+                else:
+                    found.append(encoding.patch_row(LOOSE, position, one))
                 continue
             if position not in self._told:
                 self._told.add(position)

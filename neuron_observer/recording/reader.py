@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from neuron_observer.errors import InputError
 from neuron_observer.sources.listing import Listing, opened_rows
-from neuron_observer.sources.rows import RowReader, check_schema
+from neuron_observer.sources.rows import RowReader, check_head, check_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,6 +61,8 @@ class Recording:
         except (InputError, ValueError, TypeError, LookupError) as error:
             if isinstance(error, InputError) and not contents:
                 raise
+            if not contents:
+                raise InputError(f"{self.file}: its head is damaged: {error}") from error
             self.note = _ends_early(self.file, error)
         if not contents:
             raise InputError(
@@ -75,6 +77,7 @@ class Recording:
         if word == "#capture":
             self.header = dict(json.loads(value))
             check_schema(self.file, self.header)
+            check_head(self.header)
         elif word == "#tick":
             ticks.append(float(json.loads(value)[0]))
         elif word == "#at" and (at := float(value)) > 0:

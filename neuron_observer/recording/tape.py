@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from neuron_observer.recording.heard import Files, Heard
+    from neuron_observer.recording.heard import Files, Heard, Told
     from neuron_observer.sources.filesets import Content
     from neuron_observer.sources.hostfs import Space
     from neuron_observer.sources.lines import LineSource
@@ -263,7 +263,7 @@ class HostTape:
             self._take(Chunk(encoding.packed(rows), begin, end, len(ticks)))
 
     def base(self) -> tuple[bytes, ...]:
-        """All that stands, packed, when nothing waits; its second part is often the same."""
+        """All that stands, packed; call it when nothing waits. The second part often stays."""
         with self._lock:
             self._loose.forget_ended(self._standing.processes)
             rows = [*self._standing.rows(), *self._loose.standing()]
@@ -284,7 +284,7 @@ def _log_row(word: str, told: tuple[object, ...]) -> str:
 def _tick_rows(tick: _Tick) -> Iterator[str]:
     yield encoding.tick_row(tick.monotonic, tick.wall, tick.lanes)
     took: dict[tuple[float, float], list[int]] = {}
-    changes: dict[Files, tuple[list[int], list[bytes | int]]] = {}
+    changes: dict[Files, tuple[list[int], list[Told]]] = {}
     for one in tick.heard:
         if isinstance(one, str):
             yield one

@@ -85,8 +85,8 @@ class ReplayFeed:
 
     @property
     def note(self) -> str:
-        """Why the recording ends early; empty if it is whole."""
-        return self.recording.note
+        """Why the recording ends early, or plays no more; empty if it is whole."""
+        return self.error.message if self.error else self.recording.note
 
     @property
     def speed(self) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from neuron_observer.collectors.firmware import PERIOD
 from neuron_observer.collectors.sysfs import PERIODS as SYSFS_PERIODS
+from neuron_observer.errors import InputError
 from neuron_observer.live import MonitorFeed
 from neuron_observer.loop import PERIODS, Loop
 from neuron_observer.loop.schedule import Schedule
@@ -74,7 +75,9 @@ class Player:
         """`make_judge` is told whether the recording is of an instant, so that nothing can hold."""
         self.recording = recording
         self._passes: Iterator[Pass] = recording.passes()
-        first = next(self._passes)
+        first = next(self._passes, None)
+        if first is None:
+            raise InputError(f"{recording.file}: damaged before its first pass is whole")
         self._waiting: Pass | None = first  # is a frame, and applied
         header = recording.header
         begin = float(header.get("wall") or recording.recorded_at or WALL)

@@ -11,7 +11,7 @@ import os
 import stat
 import zlib
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from neuron_observer.errors import InputError
 from neuron_observer.sources.filesets import EachFile
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT, Entry, EntryKind, resolve_link
-from neuron_observer.sources.passes import Node, Pass, merged
+from neuron_observer.sources.passes import Node, Pass, merged, patched
 from neuron_observer.sources.replay import ListedLines
 from neuron_observer.sources.rows import RowReader, encode
 
@@ -158,6 +158,11 @@ class ListingFs:
             else:
                 self._nodes[path] = node
                 self._register(path, node.kind)
+        for path, patches in one.patches.items():
+            before = self._nodes.get(path)
+            if before is not None:
+                content = patched(before.content, patches)
+                self._nodes[path] = replace(before, content=content)
 
     def _list(self, path: str, names: Folder) -> None:
         """A directory holds this and nothing else."""

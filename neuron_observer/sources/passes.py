@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from neuron_observer.sources.hostfs import EntryKind, Space
 
 Folder: TypeAlias = "dict[str, EntryKind]"
@@ -22,6 +24,13 @@ class Node:
     error: int = 0  # errno of reading it
     target: str = ""
     names: Folder | None = None  # of a directory that was told in full
+
+
+class Patch(NamedTuple):
+    """Bytes that took the place of others in a file of the same length."""
+
+    offset: int
+    content: bytes
 
 
 class Tick(NamedTuple):
@@ -63,6 +72,7 @@ class Pass:
     nodes: dict[str, Node] = field(default_factory=dict)
     kernel: list[str] = field(default_factory=list)
     monitor: list[str] = field(default_factory=list)
+    patches: dict[str, list[Patch]] = field(default_factory=dict)  # of files as they were before
     tick: Tick | None = None
     whole: bool = False  # of what was before nothing is left
     took: dict[str, Took] = field(default_factory=dict)  # by the first path of the files
@@ -71,6 +81,14 @@ class Pass:
     spaces: dict[str, Space | None] = field(default_factory=dict)
     logs: dict[str, dict[str, Any]] = field(default_factory=dict)
     periods: dict[str, float] = field(default_factory=dict)
+
+
+def patched(content: bytes, patches: Iterable[Patch]) -> bytes:
+    """The content with its patches."""
+    made = bytearray(content)
+    for offset, patch in patches:
+        made[offset : offset + len(patch)] = patch
+    return bytes(made)
 
 
 def put(nodes: dict[str, Node], path: str, node: Node) -> None:
@@ -89,6 +107,12 @@ def merged(one: Pass, other: Pass) -> Pass:
         return other
     for path, node in other.nodes.items():
         put(one.nodes, path, node)
+    for path, patches in other.patches.items():
+        known = one.nodes.get(path)
+        if known is None:
+            one.patches.setdefault(path, []).extend(patches)
+        else:
+            one.nodes[path] = replace(known, content=patched(known.content, patches))
     one.at, one.tick = other.at, other.tick or one.tick
     one.kernel += other.kernel
     one.monitor += other.monitor

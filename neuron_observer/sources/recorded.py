@@ -54,7 +54,7 @@ class RecordedFs(ListingFs):
             for known in self._sets.values():
                 for files, _ in known:
                     files.forget()
-        for path in one.nodes:
+        for path in (*one.nodes, *one.patches):
             for files, position in self._sets.get(path, ()):
                 files.stale.add(position)
         for queue in self._queues:

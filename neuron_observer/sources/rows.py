@@ -16,7 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 from neuron_observer.errors import InputError
 from neuron_observer.sources.hostfs import EntryKind, Space, resolve_link
-from neuron_observer.sources.passes import Answered, Node, Pass, Status, Tick, Took, put
+from neuron_observer.sources.passes import (
+    Answered,
+    Node,
+    Pass,
+    Patch,
+    Status,
+    Tick,
+    Took,
+    patched,
+    put,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,12 +47,14 @@ if TYPE_CHECKING:
 #   #files [7, "sys/devices/…", ["stats/…/total", …]]       files that are read together
 #   #file [7, 12, "proc/1/stat"]                            one more of them, its position and path
 #   #set [7, [0, 4], "12\n\f44\n"]                          contents of some of these
+#   #patch [0, 12, [[64, "…"], …]]                          bytes from an offset on, of one of these
 #   #took [[7, 8], 1234.501, 0.002]                         when sets were read, and for how long
 #   #answer [7, 1234.4, [0.00001, …]]                       a device's firmware answered
 #   #space ["/", 1000, 400]                                 a file system: size, available or null
 #   #log ["kernel", {"name": "/dev/kmsg", "dropped": 3}]    how a log itself does
 #   #periods {"fast": 0.25}                                 seconds by lane, from here on
 SEPARATOR = "\f"  # between contents of files of a set
+_LATEST = 250e9  # seconds: later than the last that a date can name
 VERSION = 1  # of either schema that this reads
 _SCHEMAS = ("neuron-observer/capture/", "neuron-observer/recording/")
 _ERRNO = {name: number for number, name in errno.errorcode.items()}
@@ -60,6 +72,24 @@ def check_schema(file: str, header: dict[str, Any]) -> None:
                 f"{file}: of form {schema}, and this reads {known}{VERSION}",
                 remedy=f"It was written by neuron-observer {by}: use that version or a later one.",
             )
+
+
+def check_head(header: dict[str, Any]) -> None:
+    """TypeError, ValueError for a head of other types than are written."""
+    for name in ("wall", "monotonic"):
+        if name in header:
+            _finite(header[name])
+    for name in ("at", "host_root", "python", "version"):
+        if name in header:
+            _text(header[name])
+    options = dict(header.get("options") or {})
+    for name in ("firmware_deadline", "firmware_period"):
+        if options.get(name) is not None:
+            _finite(options[name])
+    for key, path in dict(options.get("path_map") or {}).items():
+        _text(key), _text(path)
+    if options.get("job_mapping") is not None:
+        _text(options["job_mapping"])
 
 
 class RowReader:
@@ -99,6 +129,7 @@ class RowReader:
     def _capture(self, value: Any) -> None:
         self.header = dict(value)
         check_schema(self._name, self.header)
+        check_head(self.header)
 
     def _at(self, value: Any) -> None:
         if float(value) > 0:
@@ -106,7 +137,7 @@ class RowReader:
 
     def _tick(self, value: Any) -> None:
         monotonic, wall, lanes = value
-        tick = Tick(float(monotonic), float(wall), tuple(map(_text, lanes)))
+        tick = Tick(_finite(monotonic), _finite(wall), tuple(map(_text, lanes)))
         begin = float(self.header.get("monotonic", tick.monotonic))
         self.latest = Pass(max(tick.monotonic - begin, 0.0), tick=tick)
 
@@ -154,9 +185,21 @@ class RowReader:
             raw = content.encode("utf-8", "surrogateescape")
             nodes[paths[position]] = Node("file", 0o444, raw)
 
+    def _patch(self, value: Any) -> None:
+        number, position, patches = value
+        path, latest = self._sets[number][position], self.latest
+        found = [
+            Patch(int(offset), text.encode("utf-8", "surrogateescape")) for offset, text in patches
+        ]
+        known = latest.nodes.get(path)
+        if known is None:
+            latest.patches.setdefault(path, []).extend(found)
+        else:
+            latest.nodes[path] = Node("file", known.mode, patched(known.content, found))
+
     def _took(self, value: Any) -> None:
         numbers, read_at, seconds = value
-        took = Took(float(read_at), float(seconds))
+        took = Took(_finite(read_at), _finite(seconds))
         for number in numbers:
             paths = self._sets[number]
             if paths:
@@ -166,20 +209,26 @@ class RowReader:
         number, read_at, seconds = value
         paths = self._sets[number]
         if paths:
-            answered = Answered(float(read_at), tuple(map(float, seconds)))
+            answered = Answered(_finite(read_at), tuple(map(_finite, seconds)))
             self.latest.answers[paths[0]] = answered
 
     def _space(self, value: Any) -> None:
         mount, size, available = value
-        space = None if size is None else Space(int(size), available)
+        free = None if available is None else int(available)
+        space = None if size is None else Space(int(size), free)
         self.latest.spaces[_text(mount)] = space
 
     def _log(self, value: Any) -> None:
         word, told = value
-        self.latest.logs[_text(word)] = dict(told)
+        texts = {key: _text(told[key]) for key in ("name", "error") if key in told}
+        counts = {_text(key): int(n) for key, n in told.items() if key not in texts}
+        self.latest.logs[_text(word)] = {**counts, **texts}
 
     def _periods(self, value: Any) -> None:
-        self.latest.periods = {_text(lane): float(period) for lane, period in value.items()}
+        periods = {_text(lane): _finite(period) for lane, period in value.items()}
+        if any(period <= 0 for period in periods.values()):
+            raise ValueError("a period of no time")
+        self.latest.periods = periods
 
 
 _COMMENTS: dict[str, Callable[[RowReader, Any], None]] = {
@@ -199,10 +248,17 @@ _COMMENTS: dict[str, Callable[[RowReader, Any], None]] = {
             "file",
             "stat",
         ),
-        *("set", "took", "answer", "space", "log", "periods"),
+        *("set", "patch", "took", "answer", "space", "log", "periods"),
     )
 }
 _KINDS: dict[str, EntryKind] = {"file": "file", "dir": "dir", "link": "link", "other": "other"}
+
+
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not -_LATEST < number < _LATEST:  # and no NaN
+        raise ValueError(f"{value!r:.40} is no time")
+    return number
 
 
 def _text(value: Any) -> str:

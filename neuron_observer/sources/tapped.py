@@ -263,6 +263,21 @@ class TappedLines:
         self._source.close()
 
 
+def told_whole(host: HostFs, path: str, read: Callable[[int], bytes]) -> Callable[[int], bytes]:
+    """Reads of an open file; the host's tape, if it has one, hears those that give all of it."""
+    if not isinstance(host, Tapped):
+        return read
+    tape = host.tape
+
+    def read_and_tell(limit: int) -> bytes:
+        content = read(limit)
+        if len(content) < limit:
+            tape.read(path, content)
+        return content
+
+    return read_and_tell
+
+
 def tapped(host: HostFs, tape: Tape) -> HostFs:
     """The host, heard by a tape; as it is where it is a recording itself."""
     if isinstance(host, DirectoryFs):

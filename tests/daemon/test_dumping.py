@@ -4,7 +4,10 @@ from concurrent.futures import Future
 
 import pytest
 
+from neuron_observer.config.schema import Config
+from neuron_observer.config.schema import Recorder as RecorderKeys
 from neuron_observer.daemon.dumping import Dumping
+from neuron_observer.daemon.reload import recorder_limits
 from neuron_observer.errors import UsageError
 from neuron_observer.recording.flight import FlightRecorder, Limits
 from neuron_observer.rules.memory import Word
@@ -52,6 +55,13 @@ def test_what_cannot_be_written_is_told() -> None:
     recorder.asked.popitem()[1].set_exception(OSError("No space left on device"))
     with pytest.raises(UsageError, match="nothing was recorded: No space left"):
         done.result(0)
+
+
+def test_limits_of_a_configuration_without_a_word_of_it() -> None:
+    """Are those of the recorder itself; others are handed on."""
+    assert recorder_limits(Config()) == Limits()
+    told = RecorderKeys(window=60.0, max_bytes=10**6, disk_bytes=5, every=90.0)
+    assert recorder_limits(Config(recorder=told)) == Limits(60.0, 10**6, 5, 90.0)
 
 
 def test_without_a_recorder() -> None:

@@ -90,6 +90,25 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
         opened(str(file))
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        {"wall": "soon"},
+        {"monotonic": float("nan")},
+        {"options": {"path_map": {"a": 1}}},
+        {"options": [1]},
+        {"host_root": 3},
+    ],
+)
+def test_a_head_of_other_types_is_refused(tmp_path: Path, head: dict[str, object]) -> None:
+    """A file that somebody sent is read with care."""
+    file = tmp_path / "r.nobs"
+    whole = {"schema": "neuron-observer/recording/1", **head}
+    file.write_text(f'#capture {json.dumps(whole)}\n0444\tmodule/neuron/version\t"1\\n"\n')
+    with pytest.raises(InputError, match=r"r\.nobs: its head is damaged"):
+        opened(str(file))
+
+
 def test_captures_and_listings_are_recordings_too() -> None:
     """One pass, at 0 s."""
     recording = opened(str(tree_file("trn2.3xlarge-2.30.2-busy")))

@@ -1,7 +1,17 @@
 from __future__ import annotations
 
+import gzip
+import re
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neuron_observer.errors import InputError
 from neuron_observer.model import Missing, Verdict
 from neuron_observer.readings import columns
 from neuron_observer.recording import opened
@@ -11,8 +21,6 @@ from tests.conftest import tree_file
 from tests.recordings import make_judge, record
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from neuron_observer.model import Frame
 
 
@@ -71,13 +79,40 @@ def test_periods_are_the_recordings(tmp_path: Path) -> None:
     record(file, "healthy", 1.5)
     text = '#periods {"fast": 0.5, "normal": 2.0, "slow": 20.0, "firmware": 10.0, "jobs": 5.0}\n'
     plain = tmp_path / "r.nobs"
-    import gzip  # noqa: PLC0415 - only here
-
     plain.write_bytes(gzip.decompress(file.read_bytes()) + text.encode())
     player = Player(opened(str(plain)), make_judge)
     while player.step() is not None:
         pass
     assert player.loop.schedule.periods["slow"] == 20.0
+
+
+@lru_cache
+def short() -> tuple[str, ...]:
+    """The rows of half a second."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "r.nobs.gz")
+        record(file, "healthy", 0.5)
+        return tuple(gzip.decompress(file.read_bytes()).decode().splitlines(keepends=True))
+
+
+WRONG = ["null", "-1", "1e300", '"x"', "[]", "{}", "NaN", "99999999999", '""', "["]
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0), st.integers(0), st.sampled_from(WRONG))
+def test_whatever_stands_in_a_row_only_ends_the_recording(at: int, which: int, new: str) -> None:
+    """A file that somebody sent may hold anything."""
+    rows = list(short())
+    known = [n for n, row in enumerate(rows) if row.startswith("#")]
+    number = known[at % len(known)]
+    values = list(re.finditer(r'-?\d+(?:\.\d+)?|"(?:[^"\\]|\\.)*"', rows[number]))
+    if values:
+        value = values[which % len(values)]
+        rows[number] = rows[number][: value.start()] + new + rows[number][value.end() :]
+    with TemporaryDirectory() as folder, suppress(InputError):
+        file = Path(folder, "r.nobs")
+        file.write_text("".join(rows))
+        assert len(frames_of(str(file))) <= 2
 
 
 def test_a_recording_is_a_host_of_other_verbs_too(tmp_path: Path) -> None:

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neuron_observer.parsers.proc import cpu_stat
+from neuron_observer.recording.filters import LeanStat
+from neuron_observer.recording.heard import BLOCK, LARGE, patches
+from neuron_observer.recording.tape import HostTape
+from neuron_observer.sources.passes import Patch, patched
+from neuron_observer.sources.recorded import RecordedFs
+from neuron_observer.sources.rows import RowReader
+from neuron_observer.sources.tapped import TappedDirectory, told_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from neuron_observer.recording.tape import Chunk
+
+PATH = "run/neuron-observer-ranks/rank-7-99.hb"
+
+
+def versions() -> st.SearchStrategy[list[bytes]]:
+    """Contents of one large file, one after another: mostly as long, a few bytes another."""
+    edits = st.lists(
+        st.tuples(st.integers(0, 4999), st.binary(min_size=1, max_size=90)), max_size=3
+    )
+
+    def make(all_edits: list[list[tuple[int, bytes]]]) -> list[bytes]:
+        content, found = bytes(5000), []
+        for some in all_edits:
+            content = patched(content, [Patch(at, new) for at, new in some])
+            found.append(content)
+        return found
+
+    return st.lists(edits, min_size=1, max_size=6).map(make)
+
+
+@settings(max_examples=40)
+@given(versions(), st.lists(st.booleans(), min_size=6, max_size=6))
+def test_large_files_come_back_from_what_changed_in_them(
+    contents: list[bytes], flushed: list[bool]
+) -> None:
+    """Over chunks and bases, several versions in one tick, another length, cut short."""
+    chunks: list[Chunk] = []
+    tape = HostTape(chunks.append)
+    packed = [b"".join(tape.base())]
+    for number, content in enumerate(contents):
+        tape.read(PATH, content)
+        tape.read(PATH, content)
+        if flushed[number]:
+            tape.tick(float(number), 0.0, ())
+            tape.flush()
+    tape.tick(100.0, 0.0, ())
+    tape.flush()
+    packed += [chunk.content for chunk in chunks]
+    for whole in (b"".join(packed), b"".join(tape.base())):
+        reader, host = RowReader("made up"), None
+        for row in [*gzip.decompress(whole).decode("utf-8", "surrogatepass").splitlines(True)]:
+            done = reader.take(row)
+            if done is not None and host is None:
+                host = RecordedFs("/", done)
+            elif done is not None and host is not None:
+                host.apply(done)
+        assert host is not None
+        host.apply(reader.latest)
+        assert host.read(PATH, 10_000) == contents[-1]
+
+
+@settings(max_examples=60)
+@given(st.binary(max_size=4 * LARGE), st.integers(0, 4 * LARGE), st.binary(max_size=100))
+def test_patches_are_the_blocks_that_differ(before: bytes, at: int, new: bytes) -> None:
+    """No more of them than need be."""
+    now = (before[:at] + new + before[at + len(new) :])[: len(before)].ljust(len(before), b"x")
+    found = patches(before, now)
+    assert patched(before, map(Patch._make, found)) == now
+    assert len(found) <= len(new) // BLOCK + 2
+    assert patches(now, now) == ()
+
+
+STAT = b"cpu  1 2 3 4 5 6 7\ncpu0 1 2\ncpu1 3 4\nintr 99 1 2 3\nctxt 5\nbtime 6\nprocs_running 7\n"
+
+
+def test_the_figures_of_single_processors_are_left_out() -> None:
+    """What is parsed is the same, their number too; of another form nothing is."""
+    lean = LeanStat()
+    assert lean(STAT) == (
+        b"cpu  1 2 3 4 5 6 7\ncpu0\ncpu1\nintr 99\nctxt 5\nbtime 6\nprocs_running 7\n"
+    )
+    fewer = STAT.replace(b"cpu1 3 4\n", b"")
+    assert cpu_stat(lean(STAT)) == cpu_stat(STAT)
+    assert cpu_stat(lean(fewer)) == cpu_stat(fewer)
+
+
+@given(st.binary(max_size=60) | st.sampled_from([STAT, STAT[:70], b"\ncpu0 \nintr "]))
+def test_any_bytes_may_stand_there(raw: bytes) -> None:
+    """Whatever a kernel prints."""
+    assert len(LeanStat()(raw)) <= len(raw)
+
+
+def test_an_open_file_is_heard_when_all_of_it_was_read(tmp_path: Path) -> None:
+    """A glance at its front tells nothing."""
+    chunks: list[Chunk] = []
+    tape = HostTape(chunks.append)
+    host = TappedDirectory(str(tmp_path), tape)
+    read = told_whole(host, PATH, lambda limit: b"0123456789"[:limit])
+    assert read(4) == b"0123"
+    assert b"0123" not in gzip.decompress(b"".join(tape.base()))
+    assert read(64) == b"0123456789"
+    assert b"0123456789" in gzip.decompress(b"".join(tape.base()))
+    plain = told_whole(host.untapped, PATH, lambda limit: b"x"[:limit])
+    assert plain(8) == b"x"

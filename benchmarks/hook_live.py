@@ -69,8 +69,9 @@ STYLES = (
     Style("compiled", known=False),
     Style("trainer", known=True, pauses=5, script="trainers.py", sleeps=False),
     Style("sft", known=True, pauses=5, script="trainers.py", sleeps=False),
-    Style("trainer", True, 1, 5, ("--callback",), "trainers.py", sleeps=False),
-    Style("sft", True, 1, 5, ("--callback",), "trainers.py", sleeps=False),
+    # the callback knows of the last evaluation when the file is copied
+    Style("trainer", True, 1, 6, ("--callback",), "trainers.py", sleeps=False),
+    Style("sft", True, 1, 6, ("--callback",), "trainers.py", sleeps=False),
 )
 QUICK = ("ddp", "fsdp2", "compiled", "hang")
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from neuron_observer.bundle import commands
 from neuron_observer.bundle.secrets import masked
+from neuron_observer.sources.form import SEPARATOR
 from neuron_observer.sources.hostfs import resolve_link
-from neuron_observer.sources.rows import SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

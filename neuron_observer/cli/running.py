@@ -120,7 +120,7 @@ def run(host: Host, asked: Asked, checked: Checked | None, tell: Callable[[str],
         with foreground.signals_caught() as signals:
             began, begin = clock.wall(), clock.monotonic()
             job = foreground.start(asked.command, told.environment, signals, clock)
-            watch = Watch(job.pid, tell)
+            watch = Watch(job.pid, tell, job.asked_to_end)
             watched = watching_deaths(told.folder, job.pid, clock, tell, job.asked_to_end)
             with watched as deaths, observer.watching(watch) as feed:
                 exit_ = job.wait()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,27 +11,26 @@ if TYPE_CHECKING:
     from neuron_observer.model import Layout
 
 ID = r"[0-9a-f]{16}"
+_ALL = 2**64 - 1  # of the interpreter's own hash of text; hashlib would take 4 MB of memory
 
 
 class Layouts:
     """The name of the layouts of a frame; each is worked out once for as long as it is there."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Layout, bytes]] = {}
+        self._known: dict[int, tuple[Layout, int]] = {}
 
     def id(self, of: Iterable[Layout]) -> str:
-        """Sixteen digits, equal for equal layouts."""
+        """Sixteen digits, equal for equal layouts as long as this process lives."""
         before, self._known = self._known, {}
-        whole = blake2b(digest_size=8)
         for one in of:
-            held = before.get(id(one)) or (one, _digest(one))
-            self._known[id(one)] = held
-            whole.update(held[1])
-        return whole.hexdigest()
+            self._known[id(one)] = before.get(id(one)) or (one, _digest(one))
+        whole = repr([digest for _, digest in self._known.values()])
+        return f"{hash(whole) & _ALL:016x}"
 
 
-def _digest(of: Layout) -> bytes:
-    return blake2b(json.dumps(layout(of)).encode(), digest_size=16).digest()
+def _digest(of: Layout) -> int:
+    return hash(json.dumps(layout(of)))
 
 
 def layout(of: Layout) -> dict[str, Any]:

@@ -41,9 +41,15 @@ _THERE = (State.FIRING, State.ACKNOWLEDGED)
 class Watch:
     """What frames said of one job and all that it started."""
 
-    def __init__(self, pid: int, say: Callable[[str], None]) -> None:
-        """`pid`: the job's first process, as this /proc numbers it."""
+    def __init__(
+        self, pid: int, say: Callable[[str], None], asked_to_end: Callable[[], bool] = lambda: False
+    ) -> None:
+        """`pid`: the job's first process, as this /proc numbers it.
+
+        What a job does once it was asked to end says nothing of it.
+        """
         self._pid = pid
+        self._asked_to_end = asked_to_end
         self._say = say
         self._tally = JobTally()
         self._told: dict[tuple[str, Entity], Finding] = {}
@@ -53,6 +59,8 @@ class Watch:
     def note(self, frame: Frame) -> None:
         """Take a frame in."""
         self.frames += 1
+        if self._asked_to_end():
+            frame = frame._replace(findings=tuple(filter(self._is_no_end, frame.findings)))
         self._tally.add(frame)
         for job in frame.snapshot.jobs:
             if job.id in self.jobs or self._is_ours(job):
@@ -63,6 +71,10 @@ class Watch:
         """A report on each of its jobs; what the last frame still showed may have ended since."""
         found = [one for id_ in self.jobs if (one := self._tally.report(id_))]
         return [one._replace(ended=one.ended or not _is_alive(one.job)) for one in found]
+
+    def _is_no_end(self, finding: Finding) -> bool:
+        """Whether it is about more than the program, or stood already."""
+        return not finding.program or _key(finding) in self._told
 
     @property
     def hooked(self) -> int:
@@ -78,7 +90,7 @@ class Watch:
         now = {}
         for finding in frame.findings:
             if _counts(finding) and any(concerns(finding, job) for job in self.jobs.values()):
-                now[finding.id, finding.entity._replace(serial=None)] = finding
+                now[_key(finding)] = finding
         for key in now.keys() - self._told.keys():
             one = now[key]
             self._say(f"{one.id} [{one.severity.value}, {one.confidence.value}]: {one.message}")
@@ -96,6 +108,10 @@ def _is_alive(job: Job) -> bool:
 
 def _counts(finding: Finding) -> bool:
     return not finding.shadow and finding.state in _THERE and finding.severity != Severity.INFO
+
+
+def _key(finding: Finding) -> tuple[str, Entity]:
+    return finding.id, finding.entity._replace(serial=None)
 
 
 def _place(entity: Entity) -> str:

@@ -11,7 +11,7 @@ import zlib
 from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING, Any
 
-from neuron_observer.sources.rows import SEPARATOR
+from neuron_observer.sources.form import SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -15,6 +15,7 @@ import stat
 from typing import TYPE_CHECKING, Any
 
 from neuron_observer.errors import InputError
+from neuron_observer.sources.form import SEPARATOR
 from neuron_observer.sources.hostfs import EntryKind, Space, resolve_link
 from neuron_observer.sources.passes import (
     Answered,
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
 #   #space ["/", 1000, 400]                                 a file system: size, available or null
 #   #log ["kernel", {"name": "/dev/kmsg", "dropped": 3}]    how a log itself does
 #   #periods {"fast": 0.25}                                 seconds by lane, from here on
-SEPARATOR = "\f"  # between contents of files of a set
 _LATEST = 250e9  # seconds: later than the last that a date can name
 VERSION = 1  # of either schema that this reads
 _SCHEMAS = ("neuron-observer/capture/", "neuron-observer/recording/")

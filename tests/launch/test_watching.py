@@ -80,6 +80,24 @@ def test_the_end_of_a_job_ends_nothing_else() -> None:
     assert said == ["sram neuron0: over"]
 
 
+def test_what_a_job_does_when_it_is_ended_says_nothing_of_it() -> None:
+    """What stood goes on to stand, and a fault of the hardware counts to the last."""
+    said: list[str] = []
+    ended: list[bool] = []
+    watch = Watch(OWN, said.append, lambda: bool(ended))
+    job = own_job()
+    slow = finding(job.id, program=True)
+    crash = finding(job.id, 3, id="hang-crashed-peer", program=True)
+    fault = finding(job.id, None, id="sram", entity=Entity("device", device=0))
+    watch.note(frame([job], findings=[slow]))
+    ended.append(True)
+    said.clear()
+    watch.note(frame([job], 1, findings=[slow, crash, fault]))
+    assert said == ["sram [warning, probable]: slower than its peers"]
+    (report,) = watch.reports()
+    assert [one.finding.id for one in report.sightings] == ["straggler", "sram"]
+
+
 def test_what_does_not_count_is_not_told() -> None:
     """Notices, what is in shadow, what is not sure yet."""
     said: list[str] = []

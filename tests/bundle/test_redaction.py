@@ -167,7 +167,7 @@ PARTS = st.sampled_from(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(st.lists(PARTS, max_size=12).map(" ".join))
 def test_nothing_real_is_left_and_a_second_time_changes_nothing(text: str) -> None:
     """Whatever stands beside what; as a document the same is told as of the text alone."""

@@ -139,7 +139,7 @@ def test_a_bomb_costs_no_memory() -> None:
     assert most < 8 << 20
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(st.integers(0, len(GOOD) - 1), st.integers(0, 255), st.integers(0, len(GOOD)))
 def test_damaged_anywhere_it_is_told_or_read(at: int, byte: int, end: int) -> None:
     """Never anything else than members or a clear error."""

@@ -68,11 +68,9 @@ SHOWN_AT_ONCE = {
     "component": (160.0, False),
     "device-missing": (160.0, False),
     "dma-abort": (160.0, True),
-    "driver-absent": (160.0, False),
     "hbm-repair": (160.0, False),
     "hbm-unrepairable": (160.0, True),
     "init-error": (160.0, True),
-    "no-reset": (160.0, False),
     "off-the-bus": (160.0, False),
     "sram-error": (160.0, True),
 }

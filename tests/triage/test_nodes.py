@@ -289,7 +289,7 @@ WHOLE = document("unhealthy", SAID, OVER)
 SPOTS = _spots(WHOLE)
 
 
-@settings(max_examples=120)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.sampled_from(SPOTS), ODD), min_size=1, max_size=3))
 def test_odd_values_anywhere(odd: list[tuple[tuple[Any, ...], Any]]) -> None:
     """Refused, or told without anything that a terminal would take for a command."""

@@ -15,7 +15,7 @@ _ROWS = (
     (
         "window",
         Kind.GAUGE,
-        "s",
+        "seconds",
         "How far back the flight recorder reaches, in seconds",
         "recorder_window_seconds",
     ),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from neuron_observer.recording import encoding, filters
-from neuron_observer.sources.passes import Patch, patched
+from neuron_observer.sources.form import Patch, patched
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

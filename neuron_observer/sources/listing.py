@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from neuron_observer.errors import InputError
 from neuron_observer.sources.filesets import EachFile
+from neuron_observer.sources.form import patched
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT, Entry, EntryKind, resolve_link
-from neuron_observer.sources.passes import Node, Pass, merged, patched
+from neuron_observer.sources.passes import Node, Pass, merged
 from neuron_observer.sources.replay import ListedLines
 from neuron_observer.sources.rows import RowReader, encode
 

@@ -6,9 +6,10 @@ import errno
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from neuron_observer.sources.form import patched
 
+if TYPE_CHECKING:
+    from neuron_observer.sources.form import Patch
     from neuron_observer.sources.hostfs import EntryKind, Space
 
 Folder: TypeAlias = "dict[str, EntryKind]"
@@ -24,13 +25,6 @@ class Node:
     error: int = 0  # errno of reading it
     target: str = ""
     names: Folder | None = None  # of a directory that was told in full
-
-
-class Patch(NamedTuple):
-    """Bytes that took the place of others in a file of the same length."""
-
-    offset: int
-    content: bytes
 
 
 class Tick(NamedTuple):
@@ -81,14 +75,6 @@ class Pass:
     spaces: dict[str, Space | None] = field(default_factory=dict)
     logs: dict[str, dict[str, Any]] = field(default_factory=dict)
     periods: dict[str, float] = field(default_factory=dict)
-
-
-def patched(content: bytes, patches: Iterable[Patch]) -> bytes:
-    """The content with its patches."""
-    made = bytearray(content)
-    for offset, patch in patches:
-        made[offset : offset + len(patch)] = patch
-    return bytes(made)
 
 
 def put(nodes: dict[str, Node], path: str, node: Node) -> None:

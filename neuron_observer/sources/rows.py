@@ -15,19 +15,9 @@ import stat
 from typing import TYPE_CHECKING, Any
 
 from neuron_observer.errors import InputError
-from neuron_observer.sources.form import SEPARATOR
+from neuron_observer.sources.form import SEPARATOR, Patch, patched
 from neuron_observer.sources.hostfs import EntryKind, Space, resolve_link
-from neuron_observer.sources.passes import (
-    Answered,
-    Node,
-    Pass,
-    Patch,
-    Status,
-    Tick,
-    Took,
-    patched,
-    put,
-)
+from neuron_observer.sources.passes import Answered, Node, Pass, Status, Tick, Took, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 KNOWN = (
     *("all_devices", "budget", "export", "history", "http", "jobs", "kernel_log", "kubelet"),
-    *("lanes", "listen", "log", "monitor", "path_map", "profile", "rules", "socket", "state"),
-    *("trust_untested_driver", "web"),
+    *("lanes", "listen", "log", "monitor", "path_map", "profile", "recorder", "rules"),
+    *("socket", "state", "trust_untested_driver", "web"),
 )
 
 

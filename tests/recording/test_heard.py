@@ -10,7 +10,7 @@ from neuron_observer.parsers.proc import cpu_stat
 from neuron_observer.recording.filters import LeanStat
 from neuron_observer.recording.heard import BLOCK, LARGE, patches
 from neuron_observer.recording.tape import HostTape
-from neuron_observer.sources.passes import Patch, patched
+from neuron_observer.sources.form import Patch, patched
 from neuron_observer.sources.recorded import RecordedFs
 from neuron_observer.sources.rows import RowReader
 from neuron_observer.sources.tapped import TappedDirectory, told_whole

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 from collections import deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from neuron_observer.recording import encoding, filters
@@ -21,13 +20,15 @@ LOOSE = 0  # the number of the set of files that are read one by one
 _BYTES = {bytes}
 
 
-@dataclass(slots=True, frozen=True)
 class Changed:
     """Some files of a set are not what they were: their bytes, or an errno."""
 
-    files: Files
-    positions: Sequence[int]
-    contents: Sequence[Told]
+    __slots__ = ("contents", "files", "positions")
+
+    def __init__(self, files: Files, positions: Sequence[int], contents: Sequence[Told]) -> None:
+        self.files = files
+        self.positions = positions
+        self.contents = contents
 
 
 # Files of a set were read (monotonic), and it took so many seconds: a hundred times a second.

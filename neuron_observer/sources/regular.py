@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from neuron_observer.sources.filesets import open_read_only
 from neuron_observer.sources.hostfs import DirectoryFs
+from neuron_observer.sources.tapped import told_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,7 +45,7 @@ def regular(host: HostFs, path: str) -> Iterator[Regular]:
     try:
         status = os.fstat(descriptor)
         _check(status.st_mode, path)
-        read = partial(_from_start, descriptor)
+        read = told_whole(host, path, partial(_from_start, descriptor))
         yield Regular(status.st_uid, status.st_mtime, read)
     finally:
         os.close(descriptor)

@@ -384,27 +384,23 @@ class Recorder:
             self.open()
         self.free = 0
         self.entered = entered = self.entered + 1
-        words = self.words
-        words[2] = self.generation + 1
-        words[13] = entered
         if mark is not self.stamped:
-            self.bytes[_STAMP] = mark
-            self.stamped = mark
+            self.stamp(mark)
         self.numbers[15] = now = _monotonic()
-        self.generation = generation = self.generation + 2
-        words[2] = generation
+        self.words[13] = entered
         return now
+
+    def stamp(self, mark: bytes) -> None:
+        """The collective that is entered next is of another kind than the last one."""
+        self._odd()
+        self.bytes[_STAMP] = self.stamped = mark
+        self._even()
 
     def leave(self, began: float) -> None:
         """It has ended."""
         spent = _monotonic() - began
         self.free = self.owner
-        words = self.words
-        words[2] = self.generation + 1
-        words[14] = self.entered
-        self.numbers[15] = 0.0
-        self.generation = generation = self.generation + 2
-        words[2] = generation
+        self.words[14] = self.entered
         self.in_collectives += spent
         if spent < self.shortest:  # noqa: PLR1730 - min() costs twice as much
             self.shortest = spent
@@ -421,24 +417,18 @@ class Recorder:
     def ask(self) -> float:
         """The next batch is asked for. Before the first act of training there is no file yet."""
         self.asking = True
-        now = time.monotonic()
+        now = _monotonic()
         if self.file is not None:
-            self.words[2] = self.generation + 1
-            self.numbers[_ASKED] = now
-            self.generation = generation = self.generation + 2
-            self.words[2] = generation
+            self.numbers[22] = now
         return now - self.in_collectives
 
     def given(self, began: float) -> None:
         """The batch is there; what a loader waited for other ranks is not input."""
-        self.waited += time.monotonic() - self.in_collectives - began
+        self.waited += _monotonic() - self.in_collectives - began
         self.asking = False
         self.input_seen = True
         if self.file is not None:
-            self.words[2] = self.generation + 1
-            self.numbers[_ASKED] = 0.0
-            self.generation = generation = self.generation + 2
-            self.words[2] = generation
+            self.numbers[22] = 0.0
 
     def uncertain(self) -> None:
         """A collective whose time cannot be seen from here: who waits cannot be told."""
@@ -564,7 +554,8 @@ class _Vectors:
         self.handles: list[Callable[[], None]] = []
         self.anchor: Callable[[], Any] = _nothing  # the optimizer that marks steps
         self.others: dict[int, int] = {}
-        self.marks: list[dict[Any, tuple[bytes, bool]]] = []
+        self.marks: list[dict[Any, bytes]] = []
+        self.early: set[bytes] = set()  # stamps of calls that return before the wait is over
         self.depth = 0  # of backward passes
         self.reducing = 0.0  # since when
         self.announced = True  # the model says that this pass reduces
@@ -611,6 +602,7 @@ class _Vectors:
     def adopt(self) -> None:
         """What is imported only by some jobs, and late."""
         self.adopted = True
+        self.early.clear()
         for marks in self.marks:  # another group may be where one was
             marks.clear()
         for module, kind, name, turned in _PAUSING:
@@ -697,9 +689,9 @@ class _Vectors:
 
     def _collective(self, original: Any, name: str) -> Any:  # noqa: C901 - inlined: it is dear
         recorder, compiling, ident = self.recorder, self.compiling, threading.get_ident
-        monotonic = time.monotonic
-        even = _COLLECTIVES.get(name, False)
-        marks: dict[Any, tuple[bytes, bool]] = {}
+        monotonic, early = time.monotonic, self.early
+        tensors = int(_COLLECTIVES.get(name, False))
+        marks: dict[Any, bytes] = {}
         self.marks.append(marks)
         handle = name != "recv"  # which returns a rank
         mark = functools.partial(self.mark, marks, name, *_parameters(original))
@@ -707,25 +699,24 @@ class _Vectors:
         def call(*args: Any, **kwargs: Any) -> Any:  # noqa: C901 - inlined: it is dear
             if compiling():  # a graph is traced: not a trace of us may be in it
                 return original(*args, **kwargs)
-            began = None
+            began, me, entered = None, 0, 0
             try:
-                if recorder.free == ident() or not self.passes():
-                    found = None
-                    if not kwargs and len(args) == even:  # most calls: a tensor, or nothing
-                        found = marks.get(args[0].numel() if even else 0)
-                    named, blocking = found or mark(args, kwargs)
-                    if not blocking:
+                me = ident()
+                if recorder.free == me or not self.passes():
+                    named = None
+                    if not kwargs and len(args) == tensors:  # most calls: a tensor, or nothing
+                        named = marks.get(args[0].numel() if tensors else 0)
+                    if named is None:
+                        named = mark(args, kwargs)
+                    if early and named in early:
                         recorder.unknown = True
                     # as Recorder.enter(), whose call would cost a tenth of all this
                     recorder.free = 0
                     recorder.entered = entered = recorder.entered + 1
-                    words = recorder.words
-                    words[2] = recorder.generation + 1
-                    words[13] = entered
                     if named is not recorder.stamped:
-                        recorder.bytes[128:168] = recorder.stamped = named
+                        recorder.stamp(named)
                     recorder.numbers[15] = began = monotonic()
-                    recorder.generation = words[2] = recorder.generation + 2
+                    recorder.words[13] = entered
             except Exception as error:
                 _fail(error)
             if began is None:
@@ -737,12 +728,8 @@ class _Vectors:
                 raise
             try:
                 spent = monotonic() - began
-                recorder.free = recorder.owner
-                words = recorder.words
-                words[2] = recorder.generation + 1
-                words[14] = recorder.entered
-                recorder.numbers[15] = 0.0
-                recorder.generation = words[2] = recorder.generation + 2
+                recorder.free = me
+                recorder.words[14] = entered
                 recorder.in_collectives += spent
                 if spent < recorder.shortest:  # noqa: PLR1730 - see leave()
                     recorder.shortest = spent
@@ -756,14 +743,14 @@ class _Vectors:
 
     def mark(
         self,
-        marks: dict[Any, tuple[bytes, bool]],
+        marks: dict[Any, bytes],
         name: str,
         place: int,
         first: str,
         args: Any,
         kwargs: Any,
-    ) -> tuple[bytes, bool]:
-        """The stamp of a collective, and whether a call of it lasts as long as the wait.
+    ) -> bytes:
+        """The stamp of a collective; in `early` if a call of it does not last as long as the wait.
 
         Kept in `marks` by its size, and its group if it names one.
         """
@@ -775,7 +762,9 @@ class _Vectors:
         if found is None:
             members = self.distributed.get_world_size(group)
             blocking = self.distributed.get_backend(group) in self.blocking
-            found = stamp(name, f"{size} {members}" if name in _COLLECTIVES else ""), blocking
+            found = stamp(name, f"{size} {members}" if name in _COLLECTIVES else "")
+            if not blocking:
+                self.early.add(found)
             if len(marks) > 4096:  # shapes that never come back
                 marks.clear()
             marks[key] = found

@@ -2,7 +2,7 @@
 
 Anybody may write into that folder, so nothing in it is believed before it is checked: a regular
 file, owned by the user of the process that it names, of this boot and of our version. What is
-refused is told once, with its reason. A file is read as a whole only when its generation moved.
+refused is told once, with its reason. A file is read as a whole only when something was written.
 """
 
 from __future__ import annotations
@@ -264,14 +264,15 @@ def _whole(opened: Regular, known: Head | None) -> bytes | None:
     """The file between two equal even generations; None if nothing was written since."""
     raw = b""
     for _ in range(RETRIES):
-        front = parse.generation(opened.read(parse.FRONT))
-        if known is not None and front == known.generation:
+        front = parse.written(opened.read(parse.FRONT))
+        if known is not None and front == known.written:
             return None
         raw = opened.read(LIMIT)
         after = parse.generation(opened.read(parse.FRONT))
         if parse.generation(raw) == after and not (isinstance(after, int) and after % 2):
             return raw
-    return raw[: parse.FRONT - 8] + b"\x01" + bytes(7) + raw[parse.FRONT :]  # torn, and said so
+    at = parse.GENERATION_AT
+    return raw[:at] + b"\x01" + bytes(7) + raw[at + 8 :]  # torn, and said so
 
 
 def _mark(match: re.Match[str]) -> Mark:

@@ -206,7 +206,7 @@ def _head(file: int) -> heartbeat.Head | None:
     except OSError:
         return None
     if len(raw) >= heartbeat.FRONT:
-        raw[heartbeat.FRONT - 8] &= 0xFE  # of a dead writer nothing else will come
+        raw[heartbeat.GENERATION_AT] &= 0xFE  # of a dead writer nothing else will come
     head = heartbeat.head(bytes(raw))
     return None if isinstance(head, str) else head
 

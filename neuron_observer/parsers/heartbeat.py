@@ -24,7 +24,8 @@ HEADER: Final = 1024  # bytes
 RECORD: Final = 64
 RECORDS: Final = 256
 SIZE: Final = HEADER + RECORD * RECORDS
-FRONT: Final = 24  # bytes that tell whether anything was written since, and whether it is now
+FRONT: Final = 128  # bytes that tell whether anything was written since, and whether it is now
+GENERATION_AT: Final = 16
 
 PHASES: Final[tuple[RankPhase, ...]] = (
     *("init", "compile", "training"),
@@ -36,6 +37,8 @@ _FRONT: Final = struct.Struct("<8sHHHHQ")
 _HEAD: Final = struct.Struct("<IIQ16siiiiBBBBIQddQQdB31sQdddQ")
 _RECORD: Final = struct.Struct("<QddddddIBBH")
 _AT: Final = 24  # where _HEAD stands
+_COUNTS: Final = struct.Struct("<QQ")  # collectives entered, completed: beside the generation
+_COUNTS_AT: Final = 104
 _LABELS: Final = ((256, 64), (320, 64), (384, 128))
 _LONGEST: Final = 7 * 86_400.0  # seconds that a step is believed to take
 
@@ -43,7 +46,7 @@ _LONGEST: Final = 7 * 86_400.0  # seconds that a step is believed to take
 class Head(NamedTuple):
     """The header. None is unknown, never zero."""
 
-    generation: int  # even
+    written: tuple[int, int, int]  # as `written()` tells; the first is the generation, even
     pid: int  # as the process itself sees it
     uid: int
     ticks: int  # its start, clock ticks since boot
@@ -107,6 +110,12 @@ def generation(raw: bytes) -> int | str:
     return int(count)
 
 
+def written(raw: bytes) -> tuple[int, int, int] | str:
+    """By the first `FRONT` bytes what differs once anything was written; else what is wrong."""
+    count = generation(raw)
+    return count if isinstance(count, str) else (count, *_COUNTS.unpack_from(raw, _COUNTS_AT))
+
+
 def head(raw: bytes) -> Head | str:
     """The header of a file that was read as a whole; else what is wrong with it."""
     count = generation(raw)
@@ -127,7 +136,7 @@ def head(raw: bytes) -> Head | str:
         return "the time of its last write is no number"
     role, replica, run = (_text(raw[first : first + size]) for first, size in _LABELS)
     return Head(
-        generation=count,
+        written=(count, entered, completed),
         pid=pid,
         uid=uid,
         ticks=ticks,
@@ -148,7 +157,7 @@ def head(raw: bytes) -> Head | str:
         wall=wall,
         entered=entered,
         completed=min(completed, entered),
-        inside_since=_instant(inside),
+        inside_since=_instant(inside) if entered > completed else None,
         operation=_text(name[: min(length, len(name))]) or "",
         operation_code=code or None,
         step_began=_instant(began),

@@ -142,7 +142,7 @@ class Loop:
         due = self.schedule.due(begin)
         if not (due or woken or also):
             return None
-        lanes = {*due, *also, *(("fast",) if woken else ())}
+        lanes = dict.fromkeys((*due, *also, *(("fast",) if woken else ())))  # in order, always
         snapshot = self._read(lanes)
         if "normal" in lanes:
             self._fenced("wakeups", self._watch)

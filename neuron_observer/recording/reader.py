@@ -53,7 +53,7 @@ class Recording:
         try:
             with opened_rows(self.file) as rows:
                 for row in rows:
-                    _refuse_cut(row)
+                    _refuse_cut(self.file, row)
                     contents += self._note(row, ticks)
         except (InputError, ValueError, TypeError, LookupError) as error:
             if isinstance(error, InputError) and not contents:
@@ -81,7 +81,7 @@ class Recording:
             ticks.append(at)
         elif not row.startswith("#"):
             if row.count("\t") < 2:
-                raise InputError(f"no row of a listing: {row.strip()[:60]!r}")
+                raise InputError(f"{self.file}: no row of a listing: {row.strip()[:60]!r}")
             return True
         return word in ("#set", "#host", "#error")
 
@@ -94,7 +94,7 @@ class Recording:
         try:
             with opened_rows(self.file) as rows:
                 for row in rows:
-                    _refuse_cut(row)
+                    _refuse_cut(self.file, row)
                     done = reader.take(row)
                     if done is not None:
                         yield done
@@ -104,9 +104,9 @@ class Recording:
         yield reader.latest
 
 
-def _refuse_cut(row: str) -> None:
+def _refuse_cut(file: str, row: str) -> None:
     if not row.endswith("\n"):
-        raise InputError("the last row is cut")
+        raise InputError(f"{file}: the last row is cut")
 
 
 def _ends_early(file: str, why: Exception) -> str:

@@ -62,7 +62,7 @@ def test_every_key_says_what_it_is(key: object) -> None:
 def test_every_group_says_what_it_is_about() -> None:
     """A sentence each."""
     assert all(text.endswith(".") for text in groups().values())
-    assert len(groups()) == 12
+    assert len(groups()) == 13
 
 
 def test_no_key_has_a_name_of_somebody_else() -> None:

@@ -104,7 +104,9 @@ def test_ranks_are_compared() -> None:
 def test_ranks_without_a_hook() -> None:
     """Nothing is compared, and it says why; what is known of the job stands there all the same."""
     view = view_of(feed_of("healthy", 16, 8, "trn2.3xlarge"))._replace(page="jobs")
-    assert "no step hook writes for it" in plain(ranks(view, 100, 9)[1])
+    assert "no step hook: executions are counted, no rank can be named by them" in plain(
+        ranks(view, 100, 9)[1]
+    )
     assert "training" in plain(about(view, 100, 9)[0])
     assert ranks(view_of(still("empty"))._replace(page="jobs"), 80, 9) == []
 

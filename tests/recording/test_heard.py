@@ -16,6 +16,7 @@ from neuron_observer.sources.rows import RowReader
 from neuron_observer.sources.tapped import TappedDirectory, told_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from neuron_observer.recording.tape import Chunk
@@ -23,28 +24,24 @@ if TYPE_CHECKING:
 PATH = "run/neuron-observer-ranks/rank-7-99.hb"
 
 
-def versions() -> st.SearchStrategy[list[bytes]]:
+EDITS = st.lists(st.tuples(st.integers(0, 4999), st.binary(min_size=1, max_size=90)), max_size=3)
+
+
+def versions(all_edits: list[list[tuple[int, bytes]]]) -> Iterator[bytes]:
     """Contents of one large file, one after another: mostly as long, a few bytes another."""
-    edits = st.lists(
-        st.tuples(st.integers(0, 4999), st.binary(min_size=1, max_size=90)), max_size=3
-    )
-
-    def make(all_edits: list[list[tuple[int, bytes]]]) -> list[bytes]:
-        content, found = bytes(5000), []
-        for some in all_edits:
-            content = patched(content, [Patch(at, new) for at, new in some])
-            found.append(content)
-        return found
-
-    return st.lists(edits, min_size=1, max_size=6).map(make)
+    content = bytes(5000)
+    for some in all_edits:
+        content = patched(content, [Patch(at, new) for at, new in some])
+        yield content
 
 
 @settings(max_examples=40)
-@given(versions(), st.lists(st.booleans(), min_size=6, max_size=6))
+@given(st.lists(EDITS, min_size=1, max_size=6), st.lists(st.booleans(), min_size=6, max_size=6))
 def test_large_files_come_back_from_what_changed_in_them(
-    contents: list[bytes], flushed: list[bool]
+    edits: list[list[tuple[int, bytes]]], flushed: list[bool]
 ) -> None:
     """Over chunks and bases, several versions in one tick, another length, cut short."""
+    contents = list(versions(edits))
     chunks: list[Chunk] = []
     tape = HostTape(chunks.append)
     packed = [b"".join(tape.base())]

@@ -25,8 +25,19 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 TREES = Path(__file__).parent / "trees"
 
+# Screens, judgement and what benchmarks compute are the same on every interpreter.
+_LONG = ("benchmarks", "bundling", "stragglers", "tui", "test_live_jobs.py", "test_no_growth.py")
+
 # The listings are large; each is parsed once a run and shared, because nobody writes to it.
 _PARSED: dict[str, Listing] = {}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as long what takes many seconds in all."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.relative_to(here).parts[0] in _LONG:
+            item.add_marker(pytest.mark.long)
 
 
 def tree_file(name: str) -> Path:

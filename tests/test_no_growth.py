@@ -7,8 +7,6 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from neuron_observer.history import History
 from neuron_observer.loop import Loop
 from neuron_observer.model import Missing, Place
@@ -52,7 +50,6 @@ def _resident() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-@pytest.mark.long
 def test_ten_thousand_cycles(
     tree: Callable[[str], ListingFs], clock: ManualClock, tmp_path: Path
 ) -> None:
@@ -79,7 +76,6 @@ def test_ten_thousand_cycles(
     assert after[2] - before[2] < 1_000_000
 
 
-@pytest.mark.long
 def test_ten_thousand_ticks_of_the_loop(
     tree: Callable[[str], ListingFs], clock: ManualClock, tmp_path: Path
 ) -> None:

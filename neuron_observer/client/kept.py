@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from neuron_observer.errors import ObserverError
 
@@ -16,9 +16,10 @@ WANTED = 30.0  # seconds for which what was looked at is asked for again
 _MOST = 64
 
 
-class _Held(NamedTuple, Generic[Answer]):
-    answer: Answer | None
-    at: float
+class _Held(Generic[Answer]):
+    def __init__(self, answer: Answer | None, at: float) -> None:
+        self.answer = answer
+        self.at = at
 
 
 class Kept(Generic[Answer]):

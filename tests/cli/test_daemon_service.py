@@ -54,7 +54,7 @@ def service(folder: Path, host: str) -> Iterator[tuple[subprocess.Popen[str], Ma
         api.listen()
         one, two = http.fileno(), api.fileno()
         script = (
-            f"exec 30<&{one} 31<&{two} {one}<&- {two}<&-; exec 3<&30 4<&31 30<&- 31<&-;"
+            f"exec 230<&{one} 231<&{two} {one}<&- {two}<&-; exec 3<&230 4<&231 230<&- 231<&-;"
             f' export LISTEN_PID=$$; exec "{sys.executable}" -m neuron_observer daemon'
             f' --host-root "{host}"'
         )

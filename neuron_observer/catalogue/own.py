@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neuron_observer.catalogue.spec import Kind, MetricSpec, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 LANES = ("fast", "normal", "slow", "firmware", "jobs")
 PROFILES = ("full", "quiet")
@@ -24,6 +27,24 @@ def _row(name: str, kind: Kind, text: str, family: str, unit: str = "", **known:
         sources=(Source("process", name),),
         family=f"observer_{family}",
         **fields,
+    )
+
+
+def of_part(part: str, rows: Iterable[tuple[str, Kind, str, str, str]]) -> tuple[MetricSpec, ...]:
+    """Rows of how a part of the observer does: name, kind, unit, help, family."""
+    return tuple(
+        MetricSpec(
+            id=f"observer.{part}.{name}",
+            scope="node",
+            kind=kind,
+            unit=unit,
+            help=text,
+            sources=(Source("process", name),),
+            family=f"observer_{family}",
+            lane="slow",
+            detail="node",
+        )
+        for name, kind, unit, text, family in rows
     )
 
 

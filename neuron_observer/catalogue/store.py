@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from neuron_observer.catalogue.spec import Kind, MetricSpec, Source
+from typing import TYPE_CHECKING
+
+from neuron_observer.catalogue.own import of_part
+from neuron_observer.catalogue.spec import Kind
+
+if TYPE_CHECKING:
+    from neuron_observer.catalogue.spec import MetricSpec
 
 _ROWS = (
     (
@@ -36,17 +42,4 @@ _ROWS = (
     ),
 )
 
-STORE_METRICS: tuple[MetricSpec, ...] = tuple(
-    MetricSpec(
-        id=f"observer.store.{name}",
-        scope="node",
-        kind=kind,
-        unit=unit,
-        help=text,
-        sources=(Source("process", name),),
-        family=f"observer_{family}",
-        lane="slow",
-        detail="node",
-    )
-    for name, kind, unit, text, family in _ROWS
-)
+STORE_METRICS: tuple[MetricSpec, ...] = of_part("store", _ROWS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from neuron_observer.collectors.batching import GONE
 from neuron_observer.collectors.firmware import FirmwareCollector
-from neuron_observer.collectors.identity import Bearings, identify, tells_another_identity
+from neuron_observer.collectors.identity import Bearings, tells_another_identity
 from neuron_observer.collectors.node import NodeCollector
 from neuron_observer.collectors.plan import Plan, reads_can_block
 from neuron_observer.collectors.sysfs import SysfsCollector, count_kept, plan_devices
@@ -17,7 +17,7 @@ from neuron_observer.derive import Deriver, falls, only_rose
 from neuron_observer.model import NODE, Event, Missing, Place, Run, Snapshot
 from neuron_observer.observer import parts
 from neuron_observer.observer.options import ALL_LANES, Options
-from neuron_observer.readings import ABSENT, columns, find
+from neuron_observer.readings import columns
 from neuron_observer.sources.choice import choose_workers
 from neuron_observer.sources.hostfs import DirectoryFs
 from neuron_observer.sources.tapped import Tapped
@@ -27,15 +27,13 @@ if TYPE_CHECKING:
 
     from neuron_observer.clock import Clock
     from neuron_observer.collectors.kmsg import Cursor
-    from neuron_observer.collectors.sysfs import Plans
-    from neuron_observer.model import Batch, Cell, Device, Job
+    from neuron_observer.model import Batch, Device, Job
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.workers import Workers
 
 __all__ = ["ALL_LANES", "HostReader", "Options"]
 
 _IDENTITY_LANES = ("slow", "firmware")  # names, serial numbers, neighbours
-_NOTIFIES = "device.health.error_events"
 RANKS_WITH = frozenset({"normal", "jobs"})  # lanes with which ranks are heard
 DEADLINE = 10.0  # seconds that firmware registers may take
 JOBS_DEADLINE, JOBS_PATIENCE = 10.0, 0.1  # seconds that /proc may take: of a command, a daemon
@@ -85,7 +83,7 @@ class HostReader:
             self.topology = read_topology(host, all_devices=options.all_devices)
         plans = plan_devices(host, self.topology, options.path_map, options.only)
         # files of which the kernel tells when they change, by path below the root
-        self.pollable = self._find_pollable(plans)
+        self.pollable = parts.pollable(host, plans)
         self.keepable = count_kept(plans)  # files of devices that a daemon keeps open
         blocking = bool(plans) and reads_can_block(self.topology.version)
         self._sysfs = SysfsCollector(host, clock, plans, keep=options.keep)
@@ -154,7 +152,7 @@ class HostReader:
     def _read_jobs(self) -> list[Batch]:
         if self.jobs:
             if self._known is None:
-                self._known = self._devices(tuple(self._batches.values()))
+                self._known = parts.devices_of(self.topology, self._batches.values())
             monitor = self.live.monitor if self.live else None
             patience = JOBS_DEADLINE if self.options.wait_for_firmware else JOBS_PATIENCE
             self._events += self.jobs.poll(
@@ -170,16 +168,6 @@ class HostReader:
 
     def _read_firmware(self) -> list[Batch]:
         return self._firmware.poll(wait=None if self.options.wait_for_firmware else 0.0)
-
-    def _find_pollable(self, plans: Plans) -> tuple[str, ...]:
-        if not isinstance(self.host, DirectoryFs):
-            return ()
-        return tuple(
-            f"{device.path}/{path}"
-            for device, lanes in plans.values()
-            for path, targets in (lanes["fast"].targets.items() if "fast" in lanes else ())
-            if any(target.spec.id == _NOTIFIES for target in targets)
-        )
 
     def pace_firmware(self, seconds: float) -> None:
         """How long a device that answers is left alone before its firmware is asked again."""
@@ -243,7 +231,7 @@ class HostReader:
     def _join(self, runs: tuple[Run, ...], asked: Collection[str]) -> Snapshot:
         batches = tuple(self._batches.values())
         if self._known is None:
-            self._known = self._devices(batches)
+            self._known = parts.devices_of(self.topology, batches)
         snapshot = Snapshot(
             at=self.clock.wall(),
             monotonic=self.clock.monotonic(),
@@ -267,17 +255,6 @@ class HostReader:
         jobs = self.jobs.jobs if self.jobs else ()
         return self.ranks.marked(jobs) if self.ranks else jobs
 
-    def _devices(self, batches: tuple[Batch, ...]) -> tuple[Device, ...]:
-        by_device: dict[int | None, list[Batch]] = {}
-        for batch in batches:
-            by_device.setdefault(batch.device, []).append(batch)
-
-        def cell(metric: str, place: Place) -> Cell:
-            found = find(by_device.get(place.device, ()), metric, place)
-            return found[0].cells[found[1]] if found else ABSENT
-
-        return identify(self.topology, cell)
-
     def _notice_reload(self, lanes: Collection[str]) -> Collection[str]:
         """Look around anew when the driver, the set of devices or a file's place changed.
 
@@ -297,7 +274,7 @@ class HostReader:
         places = self._bearings.places
         self._look_around()
         self._bearings.places |= places
-        return {*lanes, "fast", "normal", "slow", "firmware"}
+        return dict.fromkeys((*lanes, "fast", "normal", "slow", "firmware"))  # in order, always
 
     def close(self) -> None:
         """Give descriptors and workers back; a child ends."""

@@ -5,25 +5,29 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+from neuron_observer.collectors.identity import identify
 from neuron_observer.derive import make_batch
 from neuron_observer.model import NODE, Missing, Why
+from neuron_observer.readings import ABSENT, find
 from neuron_observer.sources.hostfs import DirectoryFs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from neuron_observer.clock import Clock
-    from neuron_observer.collectors.jobs import JobReader
+    from neuron_observer.collectors.job_reader import JobReader
     from neuron_observer.collectors.kmsg import OwnReads
     from neuron_observer.collectors.kubelet import PodNames
     from neuron_observer.collectors.machine import MachineReader
+    from neuron_observer.collectors.sysfs import Plans
     from neuron_observer.collectors.topology import Topology
     from neuron_observer.live import LiveReader
-    from neuron_observer.model import Batch, Cell
+    from neuron_observer.model import Batch, Cell, Device, Place
     from neuron_observer.observer.options import Options
     from neuron_observer.observer.ranks import RankReader
     from neuron_observer.sources.hostfs import HostFs
 
+_NOTIFIES = "device.health.error_events"
 News: TypeAlias = "Callable[[], None] | None"
 
 
@@ -53,7 +57,7 @@ def job_reader(host: HostFs, clock: Clock, options: Options) -> JobReader | None
     """Of the processes that hold devices."""
     if not options.jobs:
         return None
-    from neuron_observer.collectors.jobs import JobReader  # noqa: PLC0415 - a glance needs none
+    from neuron_observer.collectors.job_reader import JobReader  # noqa: PLC0415 - a glance needs none
 
     pods = _pod_names(host, clock) if options.kubelet else None
     fenced = isinstance(host, DirectoryFs)
@@ -105,3 +109,28 @@ def topology_batch(topology: Topology, kept: int, clock: Clock) -> Batch:
     }
     rows = {metric: [(NODE, cell)] for metric, cell in counted.items()}
     return make_batch("topology", rows, clock.monotonic())
+
+
+def pollable(host: HostFs, plans: Plans) -> tuple[str, ...]:
+    """Files of which the kernel tells when they change, by path below the root."""
+    if not isinstance(host, DirectoryFs):
+        return ()
+    return tuple(
+        f"{device.path}/{path}"
+        for device, lanes in plans.values()
+        for path, targets in (lanes["fast"].targets.items() if "fast" in lanes else ())
+        if any(target.spec.id == _NOTIFIES for target in targets)
+    )
+
+
+def devices_of(topology: Topology, batches: Iterable[Batch]) -> tuple[Device, ...]:
+    """The devices of a topology, as far as what was read of them tells who they are."""
+    by_device: dict[int | None, list[Batch]] = {}
+    for batch in batches:
+        by_device.setdefault(batch.device, []).append(batch)
+
+    def cell(metric: str, place: Place) -> Cell:
+        found = find(by_device.get(place.device, ()), metric, place)
+        return found[0].cells[found[1]] if found else ABSENT
+
+    return identify(topology, cell)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from neuron_observer.clock import Clock
-    from neuron_observer.collectors.jobs import JobReader
+    from neuron_observer.collectors.job_reader import JobReader
     from neuron_observer.model import Batch, Device, Event, Finding, Job
     from neuron_observer.observer.job_judge import JobJudge
     from neuron_observer.sources.hostfs import HostFs

@@ -14,7 +14,8 @@ from neuron_observer.cli.apart import Reading, answer
 from neuron_observer.cli.planning import planned
 from neuron_observer.config import Sources
 from neuron_observer.errors import ExitCode, ObserverError
-from tests.cli.test_daemon import SMALL, said, started
+from neuron_observer.exporters.listener import Address
+from tests.cli.test_daemon import SMALL, get, said, started, wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,7 +68,13 @@ def test_what_goes_the_whole_way(arguments: tuple[str, ...]) -> None:
 def test_a_simulation_is_served() -> None:
     """By the process that was called."""
     with started("daemon", "--simulate", "healthy", "--listen", "127.0.0.1:0") as process:
-        said(process, r"event=started .*url=\W?http://[\d.]+:\d+/metrics")
+        port = said(process, r"event=started .*url=\W?http://[\d.]+:(\d+)/metrics")[1]
+        address = Address("127.0.0.1", int(port))
+        wait_for(lambda: get(address, "/readyz")[0] == 200)
+        status, page = get(address, "/metrics")
+    assert status == 200
+    devices = re.findall(rb'neuron_device_identity_info{[^}]*neuron_device="(\d+)"', page)
+    assert len(set(devices)) == 16
 
 
 def test_a_hangup_while_it_begins_is_a_reload(tmp_path: Path) -> None:

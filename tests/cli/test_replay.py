@@ -20,10 +20,12 @@ TEMPORARY = TemporaryDirectory()
 
 
 @lru_cache
-def recording() -> Path:
-    """A device whose memory breaks, in the middle of twenty seconds."""
-    file = Path(TEMPORARY.name, "r.nobs.gz")
-    record(file, "hbm-unrepairable", 12.0, begin=98.0)
+def recording(
+    scenario: str = "hbm-unrepairable", seconds: float = 12.0, begin: float = 98.0
+) -> Path:
+    """A device whose memory breaks; or another scenario, from a second of it on."""
+    file = Path(TEMPORARY.name, f"{scenario}.nobs.gz")
+    record(file, scenario, seconds, begin=begin)
     return file
 
 
@@ -51,6 +53,14 @@ def test_the_same_on_any_machine(form: str, tmp_path: Path) -> None:
     assert one.stdout == other.stdout
     assert one.stderr == other.stderr
     assert b"hbm-uncorrectable" in one.stdout
+
+
+def test_the_same_though_the_driver_was_loaded_anew() -> None:
+    """All that is read anew then comes in the same order, whatever the hashes."""
+    arguments = (str(recording("driver-reload", 40.0, 132.0)), "--format", "json")
+    one, other = (played(*arguments, PYTHONHASHSEED=seed) for seed in ("1", "77"))
+    assert b"driver-reloaded" in one.stderr
+    assert one.stdout == other.stdout
 
 
 def test_what_begins_is_narrated_and_the_end_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from neuron_observer.clock import ManualClock
-from neuron_observer.collectors.jobs import ENDED_AFTER, LATE, JobCollector, JobReader
+from neuron_observer.collectors.job_reader import LATE, JobReader
+from neuron_observer.collectors.jobs import ENDED_AFTER, JobCollector
 from neuron_observer.collectors.monitor import MonitorCounts, MonitorSample, MonitorState
 from neuron_observer.jobs.beats import Mark
 from neuron_observer.model import Core, Device, Pod

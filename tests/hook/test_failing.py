@@ -130,6 +130,8 @@ def test_no_folder(folder: Path, torch: Modules, caplog: pytest.LogCaptureFixtur
     folder.rmdir()
     hook.install()
     _fails_open(folder, torch, before, caplog)
+    assert str(folder) in caplog.records[0].getMessage()
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize("missing", ["autograd", "nn", "compiler", "utils", "distributed"])

@@ -16,6 +16,7 @@ from neuron_observer.tui.layout import arrange, printed, screen
 from neuron_observer.tui.lines import plain
 from neuron_observer.tui.reasons import by_reason, listed, reasons
 from neuron_observer.tui.signs import ASCII
+from tests.tui.fitting import assert_fits
 from tests.tui.golden import GOLDEN, HOSTS, frames
 from tests.tui.hosts import moving, still, view_of
 
@@ -43,19 +44,7 @@ def test_golden_frames(name: str) -> None:
 def test_any_size(name: str, width: int, height: int) -> None:
     """Every screen has its size; no panel leaves it, none covers another."""
     view = still_view(name)
-    lines = screen(view, width, height)
-    assert len(lines) == height
-    assert all(len(text) <= width for text in lines)
-    taken: set[tuple[int, int]] = set()
-    for region in arrange(view, width, height):
-        cells = {
-            (x, y)
-            for x in range(region.x, region.x + region.width)
-            for y in range(region.y, region.y + region.height)
-        }
-        assert not cells & taken, region
-        assert all(0 <= x < width and 0 <= y < height for x, y in cells)
-        taken |= cells
+    assert_fits(view, width, height)
 
 
 def test_at_80x24_nothing_is_left_out() -> None:

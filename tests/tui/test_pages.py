@@ -17,6 +17,7 @@ from neuron_observer.tui.pages import PAGES
 from neuron_observer.tui.panels import PANELS
 from neuron_observer.tui.signs import ASCII
 from neuron_observer.tui.view import Cells, View, Way
+from tests.tui.fitting import assert_fits
 from tests.tui.golden import GOLDEN, SIZES, pages
 from tests.tui.hosts import FeedAtHand, moving, still, view_of
 from tests.tui.played import faulty, feed_of
@@ -103,19 +104,7 @@ def test_every_rule_can_be_read() -> None:
 def test_any_page_in_any_size(page: str, name: str, width: int, height: int, way: Way) -> None:
     """Every screen has its size; no panel leaves it, none covers another."""
     view = view_of(still(name))._replace(page=page, way=way)
-    lines = screen(view, width, height)
-    assert len(lines) == height
-    assert all(len(text) <= width for text in lines)
-    taken: set[tuple[int, int]] = set()
-    for region in arrange(view, width, height):
-        cells = {
-            (x, y)
-            for x in range(region.x, region.x + region.width)
-            for y in range(region.y, region.y + region.height)
-        }
-        assert not cells & taken, region
-        assert all(0 <= x < width and 0 <= y < height for x, y in cells)
-        taken |= cells
+    assert_fits(view, width, height)
 
 
 def test_every_panel_stands_on_a_page() -> None:

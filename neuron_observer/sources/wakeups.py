@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import select
 from contextlib import suppress
+from threading import RLock
 from typing import TYPE_CHECKING, Protocol
 
 from neuron_observer.clock import SystemClock
@@ -99,6 +100,7 @@ class FileWakeups:
     def __init__(self, root: str, epoll: Poller | None = None) -> None:
         self._prefix = root.rstrip("/") + "/"
         self._epoll = epoll or select.epoll()
+        self._ringing = RLock()  # a signal's handler rings too
         self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._epoll.register(self._bell, select.EPOLLIN)
         self._wanted: frozenset[str] = frozenset()
@@ -159,17 +161,19 @@ class FileWakeups:
 
     def wake(self) -> None:
         """Ring the bell; nobody hears it after `close`."""
-        if self._bell >= 0:
-            os.eventfd_write(self._bell, 1)
+        with self._ringing:
+            if self._bell >= 0:
+                os.eventfd_write(self._bell, 1)
 
     def close(self) -> None:
         """Close all."""
         for path in list(self._files):
             self._drop(path)
         self._epoll.close()
-        bell, self._bell = self._bell, -1
-        if bell >= 0:
-            os.close(bell)
+        with self._ringing:  # else somebody rings a number that is another file's by then
+            bell, self._bell = self._bell, -1
+            if bell >= 0:
+                os.close(bell)
 
 
 def choose_wakeups(host: HostFs, clock: Clock) -> Wakeups:

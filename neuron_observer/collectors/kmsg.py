@@ -166,6 +166,9 @@ class KernelLogCollector:
         if self._oldest is None and self._look_back.seconds is not None and boot_time is not None:
             self._oldest = now - boot_time - self._look_back.seconds
         lines = self._source.poll(self._limit)
+        if not lines:
+            self._count(0, 0)
+            return KernelBatch((), frozenset(), (), copy(self._counts), self._source.error)
         if self._last is not None:  # the record of these went out with the last collection
             lines = list(dropwhile(is_dictionary, lines))
         parsed = map(parse, whole_records(lines))

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from neuron_observer.catalogue.chips import CHIPS
 from neuron_observer.derive.counters import delta, falls, only_rose
 from neuron_observer.derive.rates import CoreRates, derivable, not_live
-from neuron_observer.model import Batch, Column, Layout, Missing, Place, Value, Why
-from neuron_observer.readings import reading
+from neuron_observer.model import Batch, Column, Layout, Missing, Place, Why
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,7 +104,7 @@ class _DeviceReadings:
             made = self._aged(self._batch, snapshot.at)._replace(read_at=read_at)
         else:
             rows = self._rows(device, unsupported, snapshot.at)
-            made = _batch(device.index, rows, read_at, self._batch)
+            made = _batch("derive", device.index, rows, read_at, self._batch)
         self._batch, self._due = made, False
         self._rests += 1
         return made
@@ -114,7 +113,7 @@ class _DeviceReadings:
         """The same but for the age of the power figures."""
         row = batch.layout.rows["device.power.age", self._here[0]]
         cells = batch.cells.copy()
-        cells[row] = _age([now for _, now in self._pairs.values()], self._here[0], wall)
+        cells[row] = _age([now for _, now in self._pairs.values()], wall)
         return batch._replace(cells=cells, changed=(row,) if cells[row] != batch.cells[row] else ())
 
     def _rows(self, device: Device, unsupported: Missing | None, wall: float) -> _Rows:
@@ -140,15 +139,16 @@ def _device_cells(
         "device.utilization": _mean(busy),
         "device.hbm.used": _total([c for batch in batches for c in _cells(batch, "core.hbm.used")]),
         "device.hbm.capacity": chip.hbm_bytes if chip else _UNKNOWN_CHIP,
-        "device.power.age": _age(batches, Place(device.index), wall),
+        "device.power.age": _age(batches, wall),
     }
 
 
-def _age(batches: list[Batch], place: Place, wall: float) -> Cell:
+def _age(batches: list[Batch], wall: float) -> Cell:
     """Of the power figures, by the minute that they are of."""
-    epoch = reading(batches, "device.power.epoch", place)
-    dated = isinstance(epoch, Value) and isinstance(epoch.value, int) and epoch.value > 0
-    return round(wall - int(epoch.value), 3) if isinstance(epoch, Value) and dated else _NO_EPOCH
+    for batch in batches:
+        for epoch in _cells(batch, "device.power.epoch"):
+            return round(wall - epoch, 3) if isinstance(epoch, int) and epoch > 0 else _NO_EPOCH
+    return _NO_EPOCH
 
 
 def _cells(batch: Batch, metric: str) -> list[Cell]:
@@ -177,31 +177,45 @@ def derive(previous: Snapshot | None, current: Snapshot) -> tuple[Batch, ...]:
     return deriver.batches(current)
 
 
-def make_batch(collector: str, rows: dict[str, list[tuple[Place, Cell]]], read_at: float) -> Batch:
-    """A batch of cells that no file gives."""
-    cells = [cell for placed in rows.values() for _, cell in placed]
-    places = {metric: tuple([place for place, _ in placed]) for metric, placed in rows.items()}
-    return Batch(collector, "derived", None, _layout(places), cells, read_at)
+def make_batch(
+    collector: str,
+    rows: dict[str, list[tuple[Place, Cell]]],
+    read_at: float,
+    before: Batch | None = None,
+) -> Batch:
+    """A batch of cells that no file gives; `before` is the one that it takes the place of."""
+    placed: _Rows = {
+        metric: (tuple([place for place, _ in some]), [cell for _, cell in some])
+        for metric, some in rows.items()
+    }
+    return _batch(collector, None, placed, read_at, before)
 
 
-def _batch(device: int, rows: _Rows, read_at: float, before: Batch | None) -> Batch:
-    """A device's batch; its layout is the one before as long as the rows are the same."""
+def _batch(
+    collector: str, device: int | None, rows: _Rows, read_at: float, before: Batch | None
+) -> Batch:
+    """Its layout, and its cells if none is another, are those before as long as the rows are."""
     cells = [cell for _, some in rows.values() for cell in some]
-    if before and _has_rows(before.layout, rows):
-        changed = tuple(compress(count(), map(ne, cells, before.cells)))
-        layout = before.layout
-    else:
+    if before is None or not _has_rows(before.layout, rows):
         layout = _layout({metric: some for metric, (some, _) in rows.items()})
-        changed = ()
-    return Batch("derive", "derived", device, layout, cells, read_at, changed=changed)
+        return Batch(collector, "derived", device, layout, cells, read_at)
+    changed = tuple(compress(count(), map(ne, cells, before.cells)))
+    return Batch(
+        collector,
+        "derived",
+        device,
+        before.layout,
+        cells if changed else before.cells,
+        read_at,
+        changed=changed,
+    )
 
 
 def _has_rows(layout: Layout, rows: _Rows) -> bool:
     """Whether a layout has these rows in this order."""
-    if [*layout.columns] != [*rows]:
-        return False
-    pairs = zip(layout.columns.values(), rows.values(), strict=True)
-    return all(column.places == some for column, (some, _) in pairs)
+    return [*layout.columns] == [*rows] and [c.places for c in layout.columns.values()] == [
+        places for places, _ in rows.values()
+    ]
 
 
 def _layout(places: Mapping[str, tuple[Place, ...]]) -> Layout:

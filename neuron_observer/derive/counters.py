@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FIRST = Missing(Why.NOT_YET, "needs two reads")
 PE_CARRY = 1 << 32  # the PE counters' halves are read apart: at a carry a value is off by this
+_WHOLE = {int}
 _FLOP_RATE_BOUND = 10**16  # operations a second; above any core, to tell a wrap from a reset
 
 # A batch and what the same files gave the time before.
@@ -50,6 +51,7 @@ class Growth(NamedTuple):
     seconds: list[float]  # over which it came
     now: list[Cell]  # what it shows
     resets: frozenset[int] = frozenset()  # the positions at which it was reset
+    plain: bool = False  # whether every increase is a number
 
 
 def growth(pairs: Iterable[Pair], metric: str, places: tuple[Place, ...]) -> Growth:
@@ -81,14 +83,22 @@ def _growth(spec: MetricSpec, pair: Pair) -> Growth:
     earlier = _earlier(pair, spec.id)
     length = now.read_at - before.read_at if before else 0.0
     seconds = [length] * len(cells)
-    if length > 0 and set(map(type, cells + earlier)) == {int}:
-        rose: list[Any] = list(map(sub, cells, earlier))
-        if min(rose) >= 0:
-            return Growth(rose, seconds, cells)
+    rose = _rises(earlier, cells) if length > 0 else None
+    if rose:
+        return Growth(rose, seconds, cells, plain=True)
     moved = [_moved(spec, was, cell, length) for was, cell in zip(earlier, cells, strict=True)]
     increases = [one.increase if isinstance(one, Delta) else one for one in moved]
     resets = (n for n, one in enumerate(moved) if isinstance(one, Delta) and one.was_reset)
     return Growth(increases, seconds, cells, frozenset(resets))
+
+
+def _rises(earlier: Iterable[Any], cells: Iterable[Any]) -> list[Any] | None:
+    """Increases, if all are whole numbers and none is a fall."""
+    try:
+        rose = list(map(sub, cells, earlier))
+    except TypeError:  # something is missing
+        return None
+    return rose if set(map(type, rose)) == _WHOLE and min(rose) >= 0 else None
 
 
 def _moved(spec: MetricSpec, before: Cell, now: Cell, seconds: float) -> Delta | Missing:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from itertools import repeat
 from operator import add, truediv
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from neuron_observer.catalogue.chips import LIVE_SINCE, parse_version
 from neuron_observer.derive.counters import PE_CARRY, growth
 from neuron_observer.model import Missing, Why
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from neuron_observer.derive.counters import Growth, Pair
     from neuron_observer.model import Batch, Cell, Place
@@ -30,6 +30,8 @@ _CYCLES = {
     name: tuple(f"core.pe_array.row_group{group}.{name}_cycles" for group in range(4))
     for name in ("matmul", "weight_load", "idle")
 }
+# Increases of a counter, and whether each is a number, as nearly always.
+_Counted: TypeAlias = "tuple[list[Any], bool]"
 _INPUTS = {
     "core.utilization": {"core.time_in_use"},
     "core.inference_rate": {"core.inferences"},
@@ -69,7 +71,7 @@ class CoreRates:
         self._places = places
         self._unsupported = unsupported
         self._grown: dict[str, Growth] = {}  # as far as asked for
-        self._counted: dict[str, list[int | Missing]] = {}  # the same
+        self._counted: dict[str, _Counted] = {}  # the same
 
     def cells(self, metric: str) -> list[Cell]:
         """The cells of one metric, in the order of the places."""
@@ -88,24 +90,24 @@ class CoreRates:
             self._grown[metric] = growth(self._pairs, metric, self._places)
         return self._grown[metric]
 
-    def _increases(self, metric: str) -> list[int | Missing]:
+    def _increases(self, metric: str) -> _Counted:
         if metric not in self._counted:
             self._counted[metric] = self._count(metric)
         return self._counted[metric]
 
-    def _count(self, metric: str) -> list[int | Missing]:
+    def _count(self, metric: str) -> _Counted:
         """Increases of a counter that the driver truly counts: one stuck at 0 is unsupported."""
         if self._unsupported:
-            return [self._unsupported] * len(self._places)
+            return [self._unsupported] * len(self._places), False
         grown = self._growth(metric)
         if 0 not in grown.now:
-            return grown.increases
+            return grown.increases, grown.plain
         stuck = Missing(Why.UNSUPPORTED, f"{metric} stays 0 while executions rise")
         running = map(add, self._ran("core.inferences"), self._ran("core.execution.success"))
         return [
             stuck if now == increase == 0 and ran else increase
             for now, increase, ran in zip(grown.now, grown.increases, running, strict=True)
-        ]
+        ], False
 
     def _ran(self, metric: str) -> list[int]:
         return [0 if isinstance(n, Missing) else n for n in self._growth(metric).increases]
@@ -113,10 +115,10 @@ class CoreRates:
     def _utilization(self) -> list[Cell]:
         """Busy time over time, 0 to 1."""
         seconds = self._growth("core.time_in_use").seconds
-        busy = self._increases("core.time_in_use")
-        if _all_counts(busy):
-            shares = list(_divided(map(truediv, busy, _MILLION), seconds))
-            return list(map(_share, shares)) if max(shares) > 1 else [*shares]
+        busy, plain = self._increases("core.time_in_use")
+        if plain:
+            shares: list[Any] = [*map(truediv, map(truediv, busy, _MILLION), seconds)]
+            return list(map(_share, shares)) if max(shares) > 1 else shares
         return [
             n if isinstance(n, Missing) else _share(n / 1e6 / length)
             for n, length in zip(busy, seconds, strict=True)
@@ -124,9 +126,9 @@ class CoreRates:
 
     def _rate(self, metric: str) -> list[Cell]:
         """Increase a second of one counter."""
-        increases, seconds = self._increases(metric), self._growth(metric).seconds
-        if _all_counts(increases):
-            return list(_divided(increases, seconds))
+        (increases, plain), seconds = self._increases(metric), self._growth(metric).seconds
+        if plain:
+            return [*map(truediv, increases, seconds)]
         return [
             n if isinstance(n, Missing) else n / length
             for n, length in zip(increases, seconds, strict=True)
@@ -134,9 +136,10 @@ class CoreRates:
 
     def _flops_per_busy_second(self) -> list[Cell]:
         """Operations over busy time; nothing where either does not move."""
-        flops, busy = self._increases("core.flops"), self._increases("core.time_in_use")
-        if _all_counts(flops) and _all_counts(busy) and all(flops) and all(busy):
-            return list(_divided(flops, map(truediv, busy, _MILLION)))
+        flops, all_flops = self._increases("core.flops")
+        busy, all_busy = self._increases("core.time_in_use")
+        if all_flops and all_busy and all(flops) and all(busy):
+            return [*map(truediv, flops, map(truediv, busy, _MILLION))]
         return [_quotient(n, micros) for n, micros in zip(flops, busy, strict=True)]
 
     def _matmul_share(self, core: int) -> Cell:
@@ -153,15 +156,6 @@ class CoreRates:
                 totals[name] += increase
         cycles = sum(totals.values())
         return totals["matmul"] / cycles if cycles else _NO_CYCLES
-
-
-def _all_counts(increases: list[int | Missing]) -> bool:
-    """As nearly always; then all cores are divided at once."""
-    return set(map(type, increases)) == {int}
-
-
-def _divided(numbers: Iterable[Any], by: Iterable[float]) -> Iterator[float]:
-    return map(truediv, numbers, by)
 
 
 def _share(share: float) -> Cell:

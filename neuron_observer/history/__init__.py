@@ -53,7 +53,7 @@ class _Track:
         if batch.read_at == seen.read_at:  # the one that is here already, perhaps marked as stale
             return True
         if self._open:
-            self._open.add(seen.cells, batch.cells, batch.read_at)
+            self._open.add(seen.cells, batch.cells, batch.read_at, batch.changed)
         else:
             self._open = Stretch(batch.cells, batch.read_at)
         self._seen = batch

@@ -88,21 +88,34 @@ class Stretch:
         self._times = [read_at]
         self._columns: dict[int, tuple[list[int], list[Cell]]] = {}
         self._changes = 0
+        # The last reads changed the same rows, as those of a steady job do: not in columns yet.
+        self._rows: tuple[int, ...] = ()
+        self._reads: list[int] = []
+        self._steps: list[list[Cell]] = []
 
-    def add(self, before: list[Cell], cells: list[Cell], read_at: float) -> None:
-        """One read more; `before` is what the read before it gave."""
-        columns, read = self._columns, len(self._times)
+    def add(
+        self, before: list[Cell], cells: list[Cell], read_at: float, told: tuple[int, ...] = ()
+    ) -> None:
+        """One read more; `before` is what the read before it gave, `told` which rows differ."""
+        read = len(self._times)
         self._times.append(read_at)
-        if cells is before:
+        rows = () if cells is before else _differing(before, cells, told)
+        if not rows:
             return
-        rows = list(compress(count(), map(ne, cells, before)))
-        for row in rows:
-            if row not in columns:
-                columns[row] = [], []
-            reads, values = columns[row]
-            reads.append(read)
-            values.append(cells[row])
+        if rows != self._rows:
+            self._settle()
+            self._rows = rows
+        self._reads.append(read)
+        self._steps.append([cells[row] for row in rows])
         self._changes += len(rows)
+
+    def _settle(self) -> None:
+        """Put what waits into its columns."""
+        for row, steps in zip(self._rows, zip(*self._steps, strict=True), strict=False):
+            reads, values = self._columns.setdefault(row, ([], []))
+            reads += self._reads
+            values += steps
+        self._reads, self._steps = [], []
 
     @property
     def full(self) -> bool:
@@ -117,18 +130,28 @@ class Stretch:
 
     def series(self, row: int) -> Series:
         """One row, as it is now."""
+        self._settle()
         reads, values = self._columns.get(row, ((), ()))
         column = Column(tuple(reads), _stored(values))
         return Series(tuple(self._times), _stored([self._start[row]])[0], column)
 
     def pack(self) -> Packed:
         """The same as bytes."""
+        self._settle()
         columns = {
             row: _packed_column(self._start[row], reads, values)
             for row, (reads, values) in self._columns.items()
         }
         content = marshal.dumps((_stored(self._start), self._times, columns), 2)
         return Packed(zlib.compress(content, 1), self._times[-1])
+
+
+def _differing(before: list[Cell], cells: list[Cell], told: tuple[int, ...]) -> tuple[int, ...]:
+    """Rows that differ: those that were told, if with them all is explained."""
+    patched = before.copy()
+    for row in told:
+        patched[row] = cells[row]
+    return told if patched == cells else tuple(compress(count(), map(ne, cells, before)))
 
 
 def _stored(cells: Iterable[Cell]) -> list[Any]:

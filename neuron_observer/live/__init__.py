@@ -72,6 +72,7 @@ class KernelReader:
             own_read=own if live else None,
             classify=self.classifier,
         )
+        self._last: Batch | None = None
 
     @property
     def cursor(self) -> Cursor | None:
@@ -82,7 +83,8 @@ class KernelReader:
         """The batch and the events of what came since the last call."""
         now = self._clock.monotonic()
         found = self._collector.collect(self._clock.wall())
-        return [make_batch(self.name, self._rows(found), now)], found.events
+        self._last = make_batch(self.name, self._rows(found), now, self._last)
+        return [self._last], found.events
 
     def close(self) -> None:
         """Give the log up."""

@@ -93,7 +93,7 @@ def grown(
 def test_growth_is_over_the_batches_own_times() -> None:
     """Increase, seconds and what the counter shows, of each core."""
     found = grown({INFERENCES: (5, 7)}, {INFERENCES: (55, 7)}, seconds=2.5)
-    assert found == ([50, 0], [2.5, 2.5], [55, 7], frozenset())
+    assert found == ([50, 0], [2.5, 2.5], [55, 7], frozenset(), True)
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0])

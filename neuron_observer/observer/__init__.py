@@ -202,11 +202,13 @@ class HostReader:
         for batch in batches:
             key = (batch.collector, batch.lane, batch.device)
             before = self._batches.get(key)
+            self._batches[key] = batch
+            self._deriver.take(batch)
+            if before is not None and before.cells is batch.cells:
+                continue  # read again, and nothing is new
             if before is not None and not only_rose(before, batch):
                 self._note_falls(before, batch)
                 self._gone |= _lost_a_file(before, batch)
-            self._batches[key] = batch
-            self._deriver.take(batch)
             if batch.lane in _IDENTITY_LANES and tells_another_identity(before, batch):
                 self._known = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import select
 import threading
 from collections import deque
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 BATCH = 1000  # lines a turn
 IDLE = 0.2  # seconds between looks at a source that cannot be waited on
-WAKE = 1.0  # seconds after which a waiting thread looks whether it should stop
+LONGEST_WAIT = 30.0  # seconds; a source that can be waited on is looked at all the same
+_LAST_WAIT = 2.0  # seconds for the thread to end
 
 
 class PumpedLines:
@@ -47,6 +49,7 @@ class PumpedLines:
         self._dropped = 0
         self._lock = threading.Lock()
         self._stop = threading.Event()
+        self._bell = os.eventfd(0, os.EFD_CLOEXEC)  # rung once, to stop
         self._thread = threading.Thread(target=self._run, name=f"lines {self.name}", daemon=True)
         self._thread.start()
 
@@ -81,9 +84,14 @@ class PumpedLines:
 
     def close(self) -> None:
         """Stop the thread, then close the source."""
+        if self._stop.is_set():
+            return
         self._stop.set()
-        self._thread.join(2 * WAKE)
+        os.eventfd_write(self._bell, 1)
+        self._thread.join(_LAST_WAIT)
         self._source.close()
+        if not self._thread.is_alive():
+            os.close(self._bell)
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -121,6 +129,7 @@ class PumpedLines:
             return
         poller = select.poll()
         poller.register(fd, select.POLLIN)
-        events = poller.poll(int(WAKE * 1000))
-        if events and not events[0][1] & select.POLLIN:  # a FIFO without a writer, a broken device
+        poller.register(self._bell, select.POLLIN)
+        found = dict(poller.poll(int(LONGEST_WAIT * 1000)))
+        if not found.get(fd, select.POLLIN) & select.POLLIN:  # a FIFO without a writer
             self._stop.wait(IDLE)

@@ -248,7 +248,6 @@ class Recorder:
         self.input_seen = False
         self.expects = False  # gradients are reduced out of sight: a step without is not known
         self.compiled = False
-        self.stamped = b""
         self.flags &= LOADER_WRAPPED | COLLECTIVES_WRAPPED
         self._clear()
 
@@ -262,6 +261,7 @@ class Recorder:
         self.tokens = math.nan
         self.step_flags = 0
         self.unknown = False  # time in collectives that nobody sees from here
+        self.stamped = b""  # the first collective is looked at
         self.met = False  # gradients were reduced where it can be seen
 
     # -- the file
@@ -687,7 +687,7 @@ class _Vectors:
 
     # -- collectives
 
-    def _collective(self, original: Any, name: str) -> Any:  # noqa: C901 - inlined: it is dear
+    def _collective(self, original: Any, name: str) -> Any:  # noqa: C901, PLR0915 - inlined
         recorder, compiling, ident = self.recorder, self.compiling, threading.get_ident
         monotonic, early = time.monotonic, self.early
         tensors = int(_COLLECTIVES.get(name, False))
@@ -696,33 +696,42 @@ class _Vectors:
         handle = name != "recv"  # which returns a rank
         mark = functools.partial(self.mark, marks, name, *_parameters(original))
 
-        def call(*args: Any, **kwargs: Any) -> Any:  # noqa: C901 - inlined: it is dear
+        def call(*args: Any, **kwargs: Any) -> Any:  # noqa: C901, PLR0912 - it is dear
             if compiling():  # a graph is traced: not a trace of us may be in it
                 return original(*args, **kwargs)
-            began, me, entered = None, 0, 0
+            began: float | None = None
+            tensor: Any = None
+            me, entered, plain = ident(), 0, False
             try:
-                me = ident()
                 if recorder.free == me or not self.passes():
-                    named = None
-                    if not kwargs and len(args) == tensors:  # most calls: a tensor, or nothing
-                        named = marks.get(args[0].numel() if tensors else 0)
-                    if named is None:
+                    if kwargs or len(args) != tensors:
                         named = mark(args, kwargs)
-                    if early and named in early:
-                        recorder.unknown = True
+                    elif tensors:  # most calls: a tensor alone, or nothing
+                        (tensor,) = args
+                        named = marks.get(tensor.numel()) or mark(args, kwargs)
+                    else:
+                        plain = True
+                        named = marks.get(0) or mark(args, kwargs)
                     # as Recorder.enter(), whose call would cost a tenth of all this
                     recorder.free = 0
                     recorder.entered = entered = recorder.entered + 1
-                    if named is not recorder.stamped:
+                    if named is not recorder.stamped:  # nor at the first of a step
                         recorder.stamp(named)
+                        if named in early:
+                            recorder.unknown = True
                     recorder.numbers[15] = began = monotonic()
                     recorder.words[13] = entered
             except Exception as error:
                 _fail(error)
             if began is None:
                 return original(*args, **kwargs)
-            try:
-                result = original(*args, **kwargs)
+            try:  # without a tuple and a dictionary on the way where there need be none
+                if tensor is not None:
+                    result = original(tensor)
+                elif plain:
+                    result = original()
+                else:
+                    result = original(*args, **kwargs)
             except BaseException:
                 recorder.abandon()
                 raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import json
 import zlib
+from functools import lru_cache
 from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING, Any
 
@@ -78,9 +79,14 @@ def set_rows(
     """Contents of some files of a set: one row, unless one of them holds the separator itself."""
     joined = _SEPARATOR.join(contents)
     if joined.count(_SEPARATOR) == len(contents) - 1:
-        return [f"#set [{number}, {positions}, {quoted(text_of(joined))}]"]
+        return [f"#set [{number}, {_listed(tuple(positions))}, {quoted(text_of(joined))}]"]
     pairs = zip(positions, contents, strict=True)
     return [file_row(path_of(position), content) for position, content in pairs]
+
+
+@lru_cache(64)  # a steady job moves the same files each second
+def _listed(numbers: tuple[int, ...]) -> str:
+    return str([*numbers])
 
 
 def patch_row(number: int, position: int, patches: Iterable[tuple[int, bytes]]) -> str:

@@ -283,20 +283,26 @@ def _log_row(word: str, told: tuple[object, ...]) -> str:
 
 def _tick_rows(tick: _Tick) -> Iterator[str]:
     yield encoding.tick_row(tick.monotonic, tick.wall, tick.lanes)
-    took: dict[tuple[float, float], list[int]] = {}
+    took: list[tuple[float, float, list[int]]] = []
     changes: dict[Files, tuple[list[int], list[Told]]] = {}
+    last_at = last_seconds = None  # sets that are read together have one time, the same object
     for one in tick.heard:
-        if isinstance(one, str):
-            yield one
+        if isinstance(one, tuple):
+            files, read_at, seconds = one
+            if files.retired:
+                continue
+            if read_at is last_at and seconds is last_seconds:
+                took[-1][2].append(files.number)
+            else:
+                took.append((read_at, seconds, [files.number]))
+                last_at, last_seconds = read_at, seconds
         elif isinstance(one, Changed):
             positions, contents = changes.setdefault(one.files, ([], []))
             positions += one.positions
             contents += one.contents
         else:
-            files, read_at, seconds = one
-            if not files.retired:
-                took.setdefault((read_at, seconds), []).append(files.number)
+            yield one
     for changed, (positions, contents) in changes.items():
         yield from changed.rows(positions, contents)
-    for (read_at, seconds), numbers in took.items():
+    for read_at, seconds, numbers in took:
         yield encoding.took_row(numbers, read_at, seconds)

@@ -18,7 +18,7 @@ from neuron_observer.tui.panels import PANELS
 from neuron_observer.tui.signs import ASCII
 from neuron_observer.tui.view import Cells, View, Way
 from tests.tui.fitting import assert_fits
-from tests.tui.golden import GOLDEN, SIZES, pages
+from tests.tui.golden import CASES, SIZES, pages, pages_file
 from tests.tui.hosts import FeedAtHand, moving, still, view_of
 from tests.tui.played import faulty, feed_of
 
@@ -42,11 +42,12 @@ FAULTS = (
 )
 
 
-def test_golden_pages() -> None:
-    """What every page shows of a faulty host, as reviewed."""
-    for width, height in SIZES:
-        golden = GOLDEN / f"pages-{width}x{height}.txt"
-        assert pages(width, height) == golden.read_text(encoding="utf-8"), golden
+@pytest.mark.parametrize("case", CASES)
+def test_golden_pages(case: str) -> None:
+    """What every page shows of a host that is well, of one that is not, of one without devices."""
+    for size in SIZES:
+        golden = pages_file(case, *size)
+        assert pages(case, *size) == golden.read_text(encoding="utf-8"), golden
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault[0])

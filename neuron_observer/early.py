@@ -10,6 +10,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from neuron_observer.feed import last_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -70,6 +72,10 @@ class EarlyFeed:
     def history(self, metric: str, place: Place, seconds: float) -> Sequence[Value]:
         """Values of one metric over the last `seconds`, oldest first."""
         return self._feed.history(metric, place, seconds)
+
+    def last(self, metric: str, place: Place, begin: float, end: float) -> Value | None:
+        """What was read last between two instants; None if nothing is held of them."""
+        return last_of(self._feed, metric, place, begin, end)
 
     def events(self, seconds: float) -> Sequence[Event]:
         """Events of the last `seconds`, oldest first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -31,6 +32,23 @@ class Feed(Protocol):
     def explain(self, finding_id: str) -> str:
         """The meaning of a finding in plain text; empty if the id is unknown."""
         ...
+
+
+@runtime_checkable
+class Recalling(Protocol):
+    """A feed that finds one value of an earlier time without all that came since."""
+
+    def last(self, metric: str, place: Place, begin: float, end: float) -> Value | None:
+        """What was read last between two instants (monotonic); None if nothing is held of them."""
+        ...
+
+
+def last_of(feed: Feed, metric: str, place: Place, begin: float, end: float) -> Value | None:
+    """The same of any feed."""
+    if isinstance(feed, Recalling):
+        return feed.last(metric, place, begin, end)
+    values = feed.history(metric, place, inf)
+    return next((one for one in reversed(values) if begin <= one.read_time <= end), None)
 
 
 class Glance(NamedTuple):

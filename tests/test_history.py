@@ -78,6 +78,22 @@ def test_what_goes_in_comes_out(
         ]
 
 
+@given(
+    st.lists(COUNTS | RATES, min_size=1, max_size=150),
+    st.lists(st.floats(-10.0, 170.0), min_size=2, max_size=2),
+)
+def test_the_last_between_two_instants(cells: list[Cell], instants: list[float]) -> None:
+    """It is the last of all values between them, over stretches and gaps."""
+    history, batch = History(window=1e6), None
+    for second, cell in enumerate(cells):
+        batch = batch_of(float(second), cell, 0, like=batch)
+        history.add(snapshot_of(float(second), batch))
+    begin, end = sorted(instants)
+    within = [one for one in values(history) if begin <= one.read_time <= end]
+    assert history.last("core.inferences", A, begin, end) == (within[-1] if within else None)
+    assert history.last("core.inferences", Place(3, 3), begin, end) is None
+
+
 @given(st.lists(st.tuples(st.booleans(), COUNTS), min_size=1, max_size=12))
 def test_another_layout_begins_anew(reads: list[tuple[bool, Cell]]) -> None:
     """As after a driver's reload: rows that are other rows then, or the same in a new layout."""

@@ -118,6 +118,10 @@ class ConnectedFeed:
         """What was asked for over the last `seconds`, oldest first; gaps stay gaps."""
         return self._history.values(metric, place, seconds)
 
+    def last(self, metric: str, place: Place, begin: float, end: float) -> Value | None:
+        """What was read last between two instants; None if nothing is held of them."""
+        return self._history.last(metric, place, begin, end)
+
     def events(self, seconds: float) -> Sequence[Event]:
         """What the daemon held of the last `seconds` a moment ago; none before it was asked."""
         minutes = max(seconds, 0.0) // 60 + 1  # one question for spans that are nearly the same

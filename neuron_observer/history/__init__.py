@@ -39,6 +39,7 @@ class _Track:
 
     def __init__(self, batch: Batch) -> None:
         self.rows = batch.layout.rows
+        self.device = batch.device
         self._seen = batch
         self._open: Stretch | None = Stretch(batch.cells, batch.read_at)
         self._packed: deque[Packed] = deque()
@@ -97,9 +98,9 @@ class _Track:
             self._open = None
         return before - self.size
 
-    def since(self, time: float, row: int) -> tuple[list[bytes], Series | None]:
-        """Packed stretches that reach beyond a time, oldest first, and one row of the open one."""
-        packed = [stretch.content for stretch in self._packed if stretch.last >= time]
+    def between(self, begin: float, end: float, row: int) -> tuple[list[bytes], Series | None]:
+        """Packed stretches that reach into a time, oldest first, and one row of the open one."""
+        packed = [s.content for s in self._packed if s.last >= begin and s.first <= end]
         return packed, self._open.series(row) if self._open else None
 
 
@@ -112,6 +113,7 @@ class History:
         self._lock = threading.Lock()
         self._tracks: dict[tuple[str, str, int | None], _Track] = {}
         self._retired: list[_Track] = []  # their layout was replaced by another
+        self._homes: dict[int | None, list[_Track]] = {}  # by device; empty: to be made anew
         self._full: dict[_Track, None] = {}  # to be packed, longest waiting first
         self._begin: float | None = None  # monotonic; what was read before is not held
         self._now = 0.0  # monotonic, of the last snapshot
@@ -163,10 +165,12 @@ class History:
         track = self._tracks.get(name)
         if track is None:
             self._tracks[name] = _Track(batch)
+            self._homes.clear()
         elif not track.add(batch):
             track.retire()
             self._retired.append(track)
             self._tracks[name] = _Track(batch)
+            self._homes.clear()
         elif track.full:
             self._full[track] = None
 
@@ -175,6 +179,7 @@ class History:
         for track in self._all():
             while track.oldest < horizon:
                 track.drop_oldest()
+        self._homes.clear()
         self._retired = [track for track in self._retired if track.oldest < inf]
         self._tracks = {name: track for name, track in self._tracks.items() if track.oldest < inf}
 
@@ -191,17 +196,36 @@ class History:
 
     def values(self, metric: str, place: Place, seconds: float) -> Sequence[Value]:
         """What was read over the last `seconds`, oldest first; nothing where it was missing."""
+        since = self._now - seconds
+        found: list[Value] = []
+        for series in self._series(metric, place, since, inf):
+            found += series.values(since)
+        return sorted(found, key=_read_time)
+
+    def last(self, metric: str, place: Place, begin: float, end: float) -> Value | None:
+        """What was read last between two instants (monotonic); None if nothing is held of them."""
+        told = [series.last(begin, end) for series in self._series(metric, place, begin, end)]
+        return max((one for one in told if one is not None), key=_read_time, default=None)
+
+    def _series(self, metric: str, place: Place, begin: float, end: float) -> list[Series]:
+        """A metric in every stretch that reaches into a time."""
         parts = []
         with self._lock:
-            since = self._now - seconds
-            for track in self._all():
+            for track in self._of(place.device):
                 row = track.rows.get((metric, place))
                 if row is not None:
-                    parts.append((row, *track.since(since, row)))
-        found: list[Value] = []
+                    parts.append((row, *track.between(begin, end, row)))
+        found: list[Series] = []
         for row, packed, last in parts:
-            for content in packed:
-                found += self._unpacked(content).series(row).values(since)
+            found += [self._unpacked(content).series(row) for content in packed]
             if last:
-                found += last.values(since)
-        return sorted(found, key=_read_time)
+                found.append(last)
+        return found
+
+    def _of(self, device: int | None) -> list[_Track]:
+        """Tracks that may tell of a device: no batch of another does."""
+        if not self._homes:
+            for track in self._all():
+                self._homes.setdefault(track.device, []).append(track)
+        own = self._homes.get(device, []) if device is not None else []
+        return [*own, *self._homes.get(None, [])]

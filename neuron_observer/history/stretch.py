@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import marshal
 import zlib
+from bisect import bisect_right
 from itertools import accumulate, chain, compress, count, repeat
 from operator import ne, sub
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -54,12 +55,29 @@ class Series(NamedTuple):
             if value is not None and time >= since
         ]
 
+    def last(self, begin: float, end: float) -> Value | None:
+        """The value that was read last between two instants; None where all were missing."""
+        within = [(time, n) for n, time in enumerate(self.times) if begin <= time <= end]
+        for time, number in sorted(within, reverse=True):
+            value = self._at(number)
+            if value is not None:
+                return Value(value, time)
+        return None
+
+    def _at(self, number: int) -> Any:
+        reads, values, differences = self.column
+        known = bisect_right(reads, number)
+        if differences:
+            return self.first + sum(values[:known])
+        return values[known - 1] if known else self.first
+
 
 class Packed(NamedTuple):
     """A stretch as bytes."""
 
     content: bytes
-    last: float  # monotonic, of the last read
+    first: float  # monotonic, of the first read
+    last: float  # of the last
 
     @property
     def size(self) -> int:
@@ -143,7 +161,7 @@ class Stretch:
             for row, (reads, values) in self._columns.items()
         }
         content = marshal.dumps((_stored(self._start), self._times, columns), 2)
-        return Packed(zlib.compress(content, 1), self._times[-1])
+        return Packed(zlib.compress(content, 1), self._times[0], self._times[-1])
 
 
 def _differing(before: list[Cell], cells: list[Cell], told: tuple[int, ...]) -> tuple[int, ...]:

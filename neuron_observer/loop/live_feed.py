@@ -40,6 +40,10 @@ class LiveFeed:
         """What was read of one metric over the last `seconds`, oldest first; gaps stay gaps."""
         return self._history.values(metric, place, seconds)
 
+    def last(self, metric: str, place: Place, begin: float, end: float) -> Value | None:
+        """What was read last between two instants; None if nothing is held of them."""
+        return self._history.last(metric, place, begin, end)
+
     def events(self, seconds: float) -> Sequence[Event]:
         """Events seen in the last `seconds`, oldest first, 2,000 at most."""
         since = self._clock.monotonic() - seconds

@@ -9,6 +9,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from neuron_observer.errors import ObserverError
+from neuron_observer.feed import last_of
 from neuron_observer.replay.player import Player
 
 if TYPE_CHECKING:
@@ -143,6 +144,14 @@ class ReplayFeed:
         ahead = max(self._player.clock.monotonic() - now, 0.0)
         values = self._player.loop.feed.history(metric, place, seconds + ahead)
         return [one for one in values if now - seconds <= one.read_time <= now]
+
+    def last(self, metric: str, place: Place, begin: float, end: float) -> Value | None:
+        """What was read last between two instants; nothing of after the shown frame."""
+        frame = self.latest()
+        if frame is None:
+            return None
+        end = min(end, frame.snapshot.monotonic)
+        return last_of(self._player.loop.feed, metric, place, begin, end)
 
     def events(self, seconds: float) -> Sequence[Event]:
         """Events of the last `seconds` before the shown frame, oldest first."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from neuron_observer.catalogue import METRICS, Kind
+from neuron_observer.feed import last_of
 from neuron_observer.model import Missing, Why
 from neuron_observer.tui.view import Cells
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from neuron_observer.feed import Feed
     from neuron_observer.model import Cell, Frame, Place
 
@@ -23,14 +23,10 @@ _REACHES = (5.0, 35.0)  # seconds for which a value stands: three or more period
 class Past(Cells):
     """The cells as they were some seconds before a frame."""
 
-    def __init__(
-        self, frame: Frame, feed: Feed, monotonic: Callable[[], float], back: float
-    ) -> None:
-        """`monotonic` tells the time: a feed counts back from now, not from the frame."""
+    def __init__(self, frame: Frame, feed: Feed, back: float) -> None:
         super().__init__(frame)
         self.back = back
         self._feed = feed
-        self._monotonic = monotonic
         self._known: dict[tuple[str, Place], Cell] = {}
 
     def at(self, metric: str, place: Place) -> Cell:
@@ -45,11 +41,11 @@ class Past(Cells):
 
     def _then(self, metric: str, place: Place, reach: float) -> Cell:
         instant = self.frame.snapshot.monotonic - self.back
-        since = max(self._monotonic() - instant, self.back) + reach
-        values = self._feed.history(metric, place, since)
-        before = [value for value in values if value.read_time <= instant]
-        if not before:
-            now = super().at(metric, place)
-            never = isinstance(now, Missing) and now.why in (Why.UNSUPPORTED, Why.DENIED)
-            return now if never else NOT_HELD
-        return before[-1].value if instant - before[-1].read_time <= reach else NOT_READ
+        value = last_of(self._feed, metric, place, instant - reach, instant)
+        if value is not None:
+            return value.value
+        now = super().at(metric, place)
+        if isinstance(now, Missing) and now.why in (Why.UNSUPPORTED, Why.DENIED):
+            return now  # and never was
+        earlier = last_of(self._feed, metric, place, -inf, instant - reach)
+        return NOT_HELD if earlier is None else NOT_READ

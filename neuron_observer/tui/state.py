@@ -124,7 +124,7 @@ class State:
             self._paused_at = self._cells.frame
         frame = self._cells.frame
         back = min(max(self._cells.back - seconds, 0.0), MOST_BACK)
-        self._cells = Past(frame, self.feed, self._monotonic, back) if back else Cells(frame)
+        self._cells = Past(frame, self.feed, back) if back else Cells(frame)
 
     def turn(self, page: str) -> None:
         """Show another page."""

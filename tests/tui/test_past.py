@@ -22,7 +22,7 @@ CORE = Place(3, 2)
 def back(seconds: float) -> View:
     """The moving host some seconds before its frame."""
     view = view_of(moving())
-    return view._replace(cells=Past(view.frame, view.feed, lambda: view.now, seconds))
+    return view._replace(cells=Past(view.frame, view.feed, seconds))
 
 
 def test_cells_are_those_of_then() -> None:
@@ -67,7 +67,7 @@ class Gap(FeedAtHand):
 def test_a_gap_is_not_bridged() -> None:
     """A value that is older than three periods of its lane is not one of then."""
     view = view_of(moving())
-    late = Past(view.frame, Gap(view.frame), lambda: view.now, 1.0)
+    late = Past(view.frame, Gap(view.frame), 1.0)
     assert late.at("core.utilization", CORE) == NOT_READ
 
 
@@ -75,12 +75,12 @@ def test_verdicts_and_jobs_are_not_held() -> None:
     """They are a dash; of findings those are there that began before."""
     feed = feed_of("healthy", 16, 8, "trn2.3xlarge")
     view = view_of(feed)
-    then = view._replace(cells=Past(view.frame, feed, lambda: view.now, 8.0))
+    then = view._replace(cells=Past(view.frame, feed, 8.0))
     assert members(view)
     assert members(then) == []
     assert why_none(then).endswith("jobs of the past are not held")
     first = screen(then, 120, 40)
     assert "verdict not held" in first[0]
-    before = view._replace(cells=Past(view.frame, feed, lambda: view.now, 800.0))
+    before = view._replace(cells=Past(view.frame, feed, 800.0))
     assert shown(view)
     assert shown(before) == []

@@ -102,7 +102,7 @@ class ScreenApp(App[None]):
         from neuron_observer.tui.palette import Palette  # noqa: PLC0415 - not at the start
 
         if not isinstance(self.screen, Palette):
-            self.push_screen(Palette(id="--command-palette"))
+            self.push_screen(Palette())  # no id: the one before may still be on its way out
 
     async def action_quit(self) -> None:
         """End."""

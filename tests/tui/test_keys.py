@@ -324,6 +324,21 @@ def test_the_palette(key: str) -> None:
     play(still(BUSY), steps)
 
 
+def test_a_palette_while_the_one_before_goes() -> None:
+    """Keys are quicker than a screen that is taken away."""
+
+    async def steps(app: TopApp, pilot: Pilot[None]) -> None:
+        await pilot.press("colon")
+        await pilot.pause()
+        app.pop_screen()
+        app.action_command_palette()
+        await pilot.pause()
+        assert isinstance(app.screen, CommandPalette)
+        assert [type(screen) for screen in app.screen_stack].count(type(app.screen)) == 1
+
+    play(still(BUSY), steps)
+
+
 @pytest.mark.parametrize(
     ("page", "spot", "check"),
     [

@@ -216,11 +216,12 @@ class Recorder:
     """
 
     __slots__ = (  # a third less time for each act than with a dictionary
-        "asking", "bytes", "check_at", "checked", "compiled", "entered", "entered_before",
-        "expects", "file", "flags", "folder", "free", "generation", "helper", "identity",
-        "in_collectives", "input_seen", "met", "numbers", "owner", "paused_in", "pauses", "phase",
-        "pid", "renewals", "shortest", "source", "stamped", "step_began", "step_flags", "steps",
-        "texts", "tokens", "unknown", "waited", "words",
+        "asking", "bytes", "check_at", "checked", "compiled", "direct", "early", "entered",
+        "entered_before", "events", "expects", "file", "flags", "folder", "free", "generation",
+        "helper", "identity", "in_collectives", "input_seen", "met", "numbers", "owner",
+        "paused_in", "pauses", "phase", "pid", "renewals", "sampled", "shortest", "source",
+        "stamped", "step_began", "step_flags", "steps", "texts", "tokens", "unknown", "waited",
+        "words",
     )  # fmt: skip
 
     def __init__(self, *, role: str = "", replica: str = "", folder: str = "") -> None:
@@ -228,6 +229,7 @@ class Recorder:
         self.folder = folder or os.environ.get("NEURON_OBSERVER_HOOK_DIR") or FOLDER
         self.checked: Callable[[], None] = _nothing  # whoever wants to look now and then too
         self.helper: _FlightRecorder | None = None
+        self.events: _Events | None = None
         self.flags = 0
         self.reset()
 
@@ -242,6 +244,7 @@ class Recorder:
         self.entered = self.steps = self.pauses = self.renewals = 0
         self.asking = False
         self.phase, self.source = INIT, NONE
+        self.sampled = NONE  # EVENT while times of some steps are filled in later
         self.identity = (-1, -1, -1, 0)
         self.paused_in: dict[int, tuple[int, int]] = {}
         self.step_began = self.check_at = 0.0
@@ -261,6 +264,7 @@ class Recorder:
         self.tokens = math.nan
         self.step_flags = 0
         self.unknown = False  # time in collectives that nobody sees from here
+        self.early = self.direct = False  # calls that return before they are done; that do not
         self.stamped = b""  # the first collective is looked at
         self.met = False  # gradients were reduced where it can be seen
 
@@ -369,6 +373,9 @@ class Recorder:
         """In a forked child: the file is the parent's; not a byte of it may change."""
         file = self.file
         self.helper = None
+        if self.events is not None:
+            self.events.drop()
+            self.events = None
         self.reset()
         if file is not None:
             for view in (file.numbers, file.words, file.bytes):
@@ -383,6 +390,7 @@ class Recorder:
         if self.file is None:
             self.open()
         self.free = 0
+        self.direct = True
         self.entered = entered = self.entered + 1
         if mark is not self.stamped:
             self.stamp(mark)
@@ -446,17 +454,18 @@ class Recorder:
         if self.file is None:
             self.open()
         now = time.monotonic()
-        known = not (self.unknown or self.compiled) and (self.met or not self.expects)
-        calls = self.entered - self.entered_before
-        known = known and calls > 0
-        self.source = source = BLOCKING if known else NONE
-        steps = self.steps
+        seen = not (self.unknown or self.compiled) and (self.met or not self.expects)
+        calls, early = self.entered - self.entered_before, self.early
+        known = seen and calls > 0 and not early
+        source = BLOCKING if known else NONE
+        self.source = source or self.sampled
+        steps, began = self.steps, self.step_began
         self.words[2] = self.generation + 1
         if self.phase != TRAINING:
             self.phase = TRAINING
             self.numbers[_PHASE_AT] = now
         _STEP.pack_into(
-            self.bytes, _HEADER + _RECORD * (steps % _RECORDS), steps, self.step_began, now,
+            self.bytes, _HEADER + _RECORD * (steps % _RECORDS), steps, began, now,
             self.in_collectives if known else math.nan,
             self.shortest if known else math.nan,
             self.waited if self.input_seen else math.nan,
@@ -464,17 +473,31 @@ class Recorder:
         )  # fmt: skip
         self.steps = steps + 1
         _PROGRESS.pack_into(
-            self.bytes, 72, TRAINING, source, self.flags, steps + 1, now, time.time()
+            self.bytes, 72, TRAINING, self.source, self.flags, steps + 1, now, time.time()
         )
         self.numbers[_BEGIN] = now
         self.generation = generation = self.generation + 2
         self.words[2] = generation
         self.step_began = now
+        if self.events is not None:
+            whole = calls if seen and not self.direct else 0
+            self.events.turn(steps, now - began, whole, early=early)
         self._clear()
         if now >= self.check_at:
             self.check_at = now + _CHECK_PERIOD
             self._check()
             self.checked()
+
+    def fill(self, number: int, inside: float, shortest: float) -> None:
+        """The time in collectives of an earlier step is known now, if the ring still has it."""
+        offset = _HEADER + _RECORD * (number % _RECORDS)
+        self.sampled = self.source = EVENT
+        self._odd()
+        if self.words[offset // 8] == number:
+            self.numbers[offset // 8 + 3], self.numbers[offset // 8 + 4] = inside, shortest
+            self.bytes[offset + 61] = EVENT
+        self.bytes[73] = EVENT
+        self._even()
 
     def turn(self, phase: int) -> None:
         """The job turns to another phase; a step in which it did is not like the others."""
@@ -545,8 +568,11 @@ _OTHERS = 8  # steps of another optimizer before it takes over as the one that m
 class _Vectors:
     """Wrappers in place of public functions: each calls the original once and changes nothing."""
 
-    def __init__(self, recorder: Recorder, blocking: set[str], *, local_graphs: bool) -> None:
+    def __init__(
+        self, recorder: Recorder, blocking: set[str], *, local_graphs: bool, events: bool
+    ) -> None:
         self.recorder = recorder
+        self.events = events  # asked for
         self.blocking = {*_BLOCKING_BACKENDS, *blocking}
         self.local_graphs = local_graphs  # the user says: no collectives in compiled graphs
         self.replaced: list[tuple[Any, str, Any, Any]] = []
@@ -584,6 +610,8 @@ class _Vectors:
 
     def _attach_distributed(self, torch: Any) -> None:
         core = self.distributed.distributed_c10d
+        if self.events and hasattr(torch, "get_device_module"):
+            self.recorder.events = _Events(self.recorder, torch)
         for name in (*_COLLECTIVES, *_POINT_TO_POINT):
             if hasattr(self.distributed, name):
                 self._replace(self.distributed, name, self._collective, name, also=core)
@@ -690,6 +718,8 @@ class _Vectors:
     def _collective(self, original: Any, name: str) -> Any:  # noqa: C901, PLR0915 - inlined
         recorder, compiling, ident = self.recorder, self.compiling, threading.get_ident
         monotonic, early = time.monotonic, self.early
+        if recorder.events is not None:
+            original = recorder.events.around(original)
         tensors = int(_COLLECTIVES.get(name, False))
         marks: dict[Any, bytes] = {}
         self.marks.append(marks)
@@ -718,7 +748,9 @@ class _Vectors:
                     if named is not recorder.stamped:  # nor at the first of a step
                         recorder.stamp(named)
                         if named in early:
-                            recorder.unknown = True
+                            recorder.early = True
+                        else:
+                            recorder.direct = True
                     recorder.numbers[15] = began = monotonic()
                     recorder.words[13] = entered
             except Exception as error:
@@ -984,6 +1016,125 @@ class _Vectors:
         return call
 
 
+class _Events:
+    """The device's own time in collectives that return at once, of every tenth step.
+
+    Two timing events lie around each of them and around the step, all on one stream. Nothing waits:
+    later steps ask the last one, and what is not done before the next sample is given up. Events
+    may be the host's clock in disguise (torch-neuronx 2.12 stamps them when they are recorded):
+    they are believed once they tell of more time than the host itself spent around that call,
+    which such ones never can.
+    """
+
+    PERIOD = 10  # steps
+    MOST = 64  # collectives in one
+    STEADY = 1.5  # by how much a step of the host may differ from the device's
+    MORE = 1.05  # than the host's time
+
+    def __init__(self, recorder: Recorder, torch: Any) -> None:
+        self.recorder, self.torch = recorder, torch
+        self.compiling = getattr(torch.compiler, "is_dynamo_compiling", bool)
+        self.free: list[tuple[Any, Any]] = []  # done, to be used again
+        self.believed = False
+        self.drop()
+
+    def drop(self) -> None:
+        """Forget this sample and its events: the device may still come to them."""
+        self.sampling = self.inside = False
+        self.whole: tuple[Any, Any] | None = None  # around the step
+        self.taken: list[tuple[Any, Any]] = []
+        self.step = -1  # that waits for the device
+        self.length = self.spent = 0.0  # the host's: of the step; between the events of collectives
+
+    def turn(self, number: int, length: float, calls: int, *, early: bool) -> None:
+        """A step has ended; `calls` are its collectives, 0 if others than those seen here count."""
+        if self.sampling and self.whole is not None:
+            self.sampling = False
+            self.whole[1].record()
+            if calls == len(self.taken) > 0:
+                self.step, self.length = number, length
+            else:
+                self._give_up()
+        elif self.step >= 0 and self.whole is not None and self.whole[1].query():
+            self._read(self.whole)
+        if early and (number + 1) % self.PERIOD == 0:
+            self._begin()
+
+    def _begin(self) -> None:
+        """The next step is a sample."""
+        self.device = self.torch.get_device_module()
+        if self.step >= 0:
+            self._give_up()
+        if self.device is getattr(self.torch, "cpu", None):
+            return  # which has no events
+        self.stream = self.device.current_stream()
+        self.whole = self._pair()
+        self.whole[0].record()
+        self.sampling = True
+
+    def _give_up(self) -> None:
+        self.drop()
+        self.recorder.sampled = NONE
+
+    def _pair(self) -> tuple[Any, Any]:
+        if self.free:
+            return self.free.pop()
+        event = self.device.Event
+        return event(enable_timing=True), event(enable_timing=True)
+
+    def _read(self, whole: tuple[Any, Any]) -> None:
+        """All is done: the share of the device's step, as a share of the host's."""
+        span = whole[0].elapsed_time(whole[1]) / 1e3  # from ms
+        times = [begin.elapsed_time(end) / 1e3 for begin, end in self.taken]
+        inside, number, length = sum(times), self.step, self.length
+        self.believed = self.believed or inside > self.spent * self.MORE
+        self.free += [whole, *self.taken]
+        steady = span < length * self.STEADY and length < span * self.STEADY
+        if not (self.believed and steady and min(times) >= 0 and inside <= span):
+            self._give_up()
+            return
+        self.drop()
+        self.recorder.fill(number, inside * length / span, min(times) * length / span)
+
+    def around(self, original: Any) -> Any:
+        """`original` between two events, where it is a collective of a sampled step."""
+        compiling, ident, recorder = self.compiling, threading.get_ident, self.recorder
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if compiling() or not self.sampling or self.inside or recorder.owner != ident():
+                return original(*args, **kwargs)
+            pair: tuple[Any, Any] | None = None
+            began = time.monotonic()
+            try:
+                pair = self._before()
+            except Exception as error:
+                _fail(error)
+            if pair is None:
+                return original(*args, **kwargs)
+            self.inside = True
+            try:
+                result = original(*args, **kwargs)
+            finally:
+                self.inside = False
+            try:
+                pair[1].record()
+                self.spent += time.monotonic() - began
+                self.taken.append(pair)
+            except Exception as error:
+                _fail(error)
+            return result
+
+        return functools.wraps(original)(call)
+
+    def _before(self) -> tuple[Any, Any] | None:
+        """None where it cannot be told: too many, or another stream, which waits beside ours."""
+        if len(self.taken) >= self.MOST or self.device.current_stream() != self.stream:
+            return None
+        pair = self._pair()
+        pair[0].record()
+        return pair
+
+
 _REDUCING = stamp("ddp_gradients", "ddp")
 
 
@@ -1171,6 +1322,7 @@ def install(
     folder: str = "",
     local_graphs: bool = False,
     blocking: Iterable[str] = (),
+    events: bool = False,
 ) -> bool:
     """Begin to record this process; False if it cannot be, which is logged.
 
@@ -1183,16 +1335,24 @@ def install(
             /run/neuron-observer-ranks.
         local_graphs: graphs of torch.compile hold no collectives, so what is outside them is all.
         blocking: further backends of torch.distributed whose calls return when the result is there.
+        events: put the device's timing events around collectives that return at once, every tenth
+            step.
     """
     if _recorder is None and not _failed:
         with suppress(Exception):  # none, or a broken one: that is told where the job needs it
             importlib.import_module("torch")
-        _begin(role, replica, folder, local_graphs=local_graphs, blocking=blocking)
+        _begin(role, replica, folder, local_graphs=local_graphs, blocking=blocking, events=events)
     return _recorder is not None
 
 
 def _begin(
-    role: str, replica: str, folder: str, *, local_graphs: bool, blocking: Iterable[str] = ()
+    role: str,
+    replica: str,
+    folder: str,
+    *,
+    local_graphs: bool,
+    blocking: Iterable[str] = (),
+    events: bool = False,
 ) -> None:
     global _recorder, _vectors, _registered
     try:
@@ -1209,7 +1369,10 @@ def _begin(
         torch = sys.modules.get("torch")
         if torch is not None:
             backends = {*blocking, *os.environ.get("NEURON_OBSERVER_HOOK_BLOCKING", "").split(",")}
-            _vectors = vectors = _Vectors(recorder, backends, local_graphs=local_graphs)
+            events = events or _on("NEURON_OBSERVER_HOOK_EVENTS")
+            _vectors = vectors = _Vectors(
+                recorder, backends, local_graphs=local_graphs, events=events
+            )
             vectors.attach(torch)
             recorder.checked = vectors.adopt
         _FlightRecorder.start_if_asked(recorder)
@@ -1219,8 +1382,12 @@ def _begin(
 
 def autoload() -> None:
     """What PyTorch calls at `import torch` (entry point `torch.backends`): off unless asked for."""
-    if os.environ.get("NEURON_OBSERVER_HOOK", "").lower() in ("1", "on", "true", "yes"):
+    if _on("NEURON_OBSERVER_HOOK"):
         install()
+
+
+def _on(name: str) -> bool:
+    return os.environ.get(name, "").lower() in ("1", "on", "true", "yes")
 
 
 def uninstall() -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.clock import Clock
     from neuron_observer.model import Job, Process
-    from neuron_observer.parsers.heartbeat import Head
+    from neuron_observer.parsers.heartbeat import Head, Step
     from neuron_observer.sources.hostfs import HostFs
     from neuron_observer.sources.regular import Regular
 
@@ -36,6 +36,7 @@ RETRIES: Final = 3  # reads of a file that is written meanwhile
 LIMIT: Final = 32 * 1024  # bytes of a file
 UNKNOWN_FOR: Final = 60.0  # seconds that a process may be unknown: the job map has its own period
 _NAME: Final = re.compile(r"rank-([0-9]{1,10})-([0-9]{1,19})\.hb")
+FILLED_FOR: Final = 32  # steps back that the device's time in collectives may still come
 DUMP: Final = ".fr.json"  # of the same rank, if its user asked for it
 _BOOT: Final = "proc/sys/kernel/random/boot_id"
 
@@ -49,6 +50,7 @@ class _File:
         self.process: Process | None = None
         self.head: Head | None = None
         self.next_step = 0
+        self.last_filled = -1  # the last step whose time in collectives is the device's
         self.regular = False
         self.owner: int | None = None  # None: a recording does not tell
         self.removed = False  # with its process, if that ended well
@@ -173,10 +175,10 @@ class HeartbeatCollector:
             torn = why.startswith("torn") and file.head is not None
             return Beat(process.pid, file.head, (), now, name) if torn and file.head else None
         if head.steps < file.next_step:  # another process cannot be: its start is the same
-            file.next_step = 0
-        steps = tuple(parse.steps(raw or b"", head, file.next_step))
+            file.next_step, file.last_filled = 0, -1
+        steps, filled = _fresh(raw or b"", head, file)
         file.head, file.next_step, file.refused = head, head.steps, ""
-        return Beat(process.pid, head, steps, now, name)
+        return Beat(process.pid, head, steps, now, name, filled)
 
     def _wrong(self, head: Head, mark: Mark) -> str:
         if (head.pid, head.ticks) != mark:
@@ -258,6 +260,24 @@ class HeartbeatCollector:
             self._told.add(name)
             message = f"{self.folder}/{name} is not taken: {file.refused}"
             yield Event("heartbeat_refused", NODE, self._clock.wall(), message, {"file": name})
+
+
+def _fresh(raw: bytes, head: Head, file: _File) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """The steps that were not read yet, and those read whose times the device has told since.
+
+    It tells them in order, some steps after each.
+    """
+    since = file.next_step
+    if head.source != "event":
+        return tuple(parse.steps(raw, head, since)), ()
+    found = parse.steps(raw, head, max(since - FILLED_FOR, 0))
+    filled = [step for step in found if step.source == "event" and step.number > file.last_filled]
+    if filled:
+        file.last_filled = filled[-1].number
+    return (
+        tuple(step for step in found if step.number >= since),
+        tuple(step for step in filled if step.number < since),
+    )
 
 
 def _whole(opened: Regular, known: Head | None) -> bytes | None:

@@ -23,6 +23,7 @@ class Beat(NamedTuple):
     steps: tuple[Step, ...]
     read_at: float  # monotonic, ours
     name: str  # of the file
+    filled: tuple[Step, ...] = ()  # of earlier beats, whose time in collectives is known by now
 
 
 class Gone(NamedTuple):

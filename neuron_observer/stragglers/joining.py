@@ -2,6 +2,9 @@
 
 Each process counts its own steps from 0. In synchronous training they end at nearly the same time
 on all ranks, so a rank that counts otherwise (its hook began later) is told by when its steps end.
+
+Where the device tells the time in collectives it does so some steps later, of few steps, and not at
+once on all ranks. These records are put together once more, and handed on with a later step.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 MOST_HELD = 256  # steps that wait for a rank; the ring itself holds no more
 LAG = 4  # steps that a rank may be behind before the others are judged without it
 PATIENCE = 3.0  # … or so many usual periods, at least one second
+FILLED_FOR = 32  # steps that a rank may be behind with the device's times of one
 PAIRS = 8  # steps by which the counting of a rank is compared
 
 
@@ -28,6 +32,7 @@ class Joined(NamedTuple):
     number: int
     end: float  # monotonic, the last rank's
     steps: dict[int, Step]
+    filled: dict[int, Step]  # one earlier step of which the device has told by now; often none
 
 
 class _Row:
@@ -38,6 +43,7 @@ class _Row:
         self.held: list[Step] = []  # until it is
         self.last = -1  # the highest number, shifted
         self.end = 0.0
+        self.told = -1  # the last number whose times the device told, shifted
 
 
 class Joiner:
@@ -46,18 +52,24 @@ class Joiner:
     def __init__(self) -> None:
         self._rows: dict[int, _Row] = {}
         self._open: dict[int, dict[int, Step]] = {}
+        self._filled: dict[int, dict[int, Step]] = {}  # by steps of which the device told
+        self._handed_on = -1  # the last of them
         self._ends: dict[int, float] = {}  # of the last steps, whoever did them
         self._next = 0
         self._period = 0.0
         self.late = 0  # steps that came when theirs was judged already
 
-    def add(self, row: int, steps: Iterable[Step]) -> None:
-        """Take finished steps of a rank, in order."""
+    def add(self, row: int, steps: Iterable[Step], filled: Iterable[Step] = ()) -> None:
+        """Take finished steps of a rank, in order, and earlier ones of which more is known."""
         known = self._rows.setdefault(row, _Row())
         known.held += steps
         if known.shift is None and not self._align(row, known):
             return
         shift = known.shift or 0
+        for step in (*filled, *known.held):
+            if step.source == "event" and step.number + shift > self._handed_on:
+                known.told = step.number + shift
+                self._filled.setdefault(known.told, {})[row] = step
         for step in known.held:
             number = step.number + shift
             if number < self._next:
@@ -69,6 +81,8 @@ class Joiner:
         known.held = []
         while len(self._open) > MOST_HELD:
             del self._open[min(self._open)]
+        while len(self._filled) > FILLED_FOR:
+            del self._filled[min(self._filled)]
         for number in sorted(self._ends)[:-MOST_HELD]:
             del self._ends[number]
 
@@ -116,5 +130,14 @@ class Joiner:
                 break
             del self._open[number]
             self._next = number + 1
-            found.append(Joined(number, end, steps))
+            found.append(Joined(number, end, steps, self._told(number, expected)))
         return found
+
+    def _told(self, number: int, expected: set[int]) -> dict[int, Step]:
+        """The oldest step up to `number` of which the device told, if no more is to come of it."""
+        oldest = min(self._filled, default=number + 1)
+        waited = all(self._rows[row].told >= oldest for row in expected)
+        if oldest > number or not (waited or number - oldest > FILLED_FOR):
+            return {}
+        self._handed_on = oldest
+        return self._filled.pop(oldest)

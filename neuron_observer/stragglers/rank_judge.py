@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     from neuron_observer.stragglers.suspects import Assessment, Suspect
 
 SHORTEST = 0.2  # seconds of an update: shorter steps are taken together, as their means
+MOST_HELD = 64  # steps that wait for one whose times the device tells: it tells no more
 MEDIANS = 12  # steps in the figures that are shown of a rank
 _SOURCES = {"none": TimeSource.NONE, "blocking": TimeSource.BLOCKING, "event": TimeSource.EVENT}
 _COLUMNS = 5
 _BUSY, _WAIT, _INPUT, _SHORTEST, _TOKENS = range(_COLUMNS)
+_MEASURED = [_BUSY, _WAIT, _SHORTEST]  # what needs the time in collectives
 _MACHINES = {Scope.CORE, Scope.DEVICE, Scope.NODE}
 
 
@@ -74,6 +76,7 @@ class RankJudge:
         self.fold = 1  # steps of the last update
         self._shown: Shown | None = None
         self._held: list[tuple[Floats, float]] = []  # short steps that wait for more of them
+        self._sampled = False  # the device tells of few steps: the others wait for one of these
         self._source = np.zeros(size, dtype=np.uint8)
         self.assessment: Assessment | None = None
 
@@ -96,10 +99,15 @@ class RankJudge:
             self._held = []
         self._held.append((values, period))
         passed = sum(one for _, one in self._held if one > 0)
-        if not pause and passed < SHORTEST and np.isfinite(period):
+        if not pause and ((passed < SHORTEST and np.isfinite(period)) or self._awaits(joined)):
             return
         held, self._held = self._held, []
         self._update(held, joined, clocks, side, pause=pause)
+
+    def _awaits(self, joined: Joined) -> bool:
+        """Whether a step of which the device tells is still to come among those held."""
+        self._sampled = bool(joined.filled) or (self._sampled and len(self._held) < MOST_HELD)
+        return self._sampled and not any(np.isfinite(one[_BUSY]).any() for one, _ in self._held)
 
     def _update(
         self,
@@ -137,8 +145,15 @@ class RankJudge:
         for row, step in joined.steps.items():
             ends[row], numbers[row] = step.end, step.number
             before = float(self._ends[row]) if self._numbers[row] + 1 == step.number else None
-            self._source[row] = TimeSource.NONE if step.async_handles else _SOURCES[step.source]
+            source = TimeSource.NONE if step.async_handles else _SOURCES[step.source]
+            if step.async_handles or source is TimeSource.BLOCKING or not self._sampled:
+                self._source[row] = source
             values[:, row] = _split(step, before)
+            if step.source == "event":  # with the others', once all have it
+                values[_MEASURED, row] = np.nan
+        for row, step in joined.filled.items():
+            values[_MEASURED, row] = np.array(_split(step, None))[_MEASURED]
+            self._source[row] = TimeSource.NONE if step.async_handles else TimeSource.EVENT
         return values, ends, numbers
 
     def _times(self, seconds: Floats) -> Times:

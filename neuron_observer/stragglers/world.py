@@ -77,7 +77,7 @@ class World:
         for beat in beats:
             at = self._place.get(beat.pid)
             if at is not None:
-                self._joiner.add(at, beat.steps)
+                self._joiner.add(at, beat.steps, beat.filled)
         dead = frozenset(at for at, one in enumerate(self.now) if not _alive(one))
         joined = self._joiner.ready(clocks.monotonic, missing=dead)
         if joined:

@@ -31,6 +31,61 @@ class Work:
         return
 
 
+class Device:
+    """A queue that works on its own clock, which is the host's too: `now`, moved by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.tail = 100.0  # when all that is queued is done
+        self.stuck = False  # nothing is done any more
+        self.stream = "default"
+        self.stamps_host = False  # as torch-neuronx: an event is when it was recorded
+        self.made = 0
+        self.broken = ""  # the call that fails
+        self.Event = lambda enable_timing=False: Event(self, timing=enable_timing)
+
+    def work(self, seconds: float) -> None:
+        """Queue some."""
+        self.tail = max(self.tail, self.now) + seconds
+
+    def called(self, name: str) -> None:
+        """One of its functions is called."""
+        if name == self.broken:
+            raise RuntimeError(f"{name} is not supported here")
+
+    def current_stream(self) -> str:  # noqa: D102
+        self.called("current_stream")
+        return self.stream
+
+
+class Event:
+    """Stands in the queue; done when the device is there."""
+
+    def __init__(self, device: Device, *, timing: bool) -> None:
+        device.called("Event")
+        device.made += 1
+        self.device, self.timing = device, timing
+        self.at = self.done_at = 0.0
+
+    def record(self) -> None:  # noqa: D102
+        self.device.called("record")
+        self.done_at = max(self.device.tail, self.device.now)
+        self.at = self.device.now if self.device.stamps_host else self.done_at
+
+    def query(self) -> bool:  # noqa: D102
+        self.device.called("query")
+        return not self.device.stuck and self.done_at <= self.device.now
+
+    def elapsed_time(self, end: Event) -> float:
+        """Milliseconds; a real one waits for what is not done."""
+        self.device.called("elapsed_time")
+        assert self.timing
+        assert end.timing
+        assert self.query()
+        assert end.query()
+        return (end.at - self.at) * 1e3
+
+
 class Optimizer:
     """Tells every global hook of a step."""
 
@@ -197,10 +252,12 @@ def _fill_torch(torch: ModuleType, distributed: ModuleType, world: SimpleNamespa
 
     engine = SimpleNamespace(queue_callback=queued.append)
     parallel = type("Parallel", (Parallel,), {"__init__": Parallel.__init__})
+    device = world.device = Device()
     torch.__dict__.update(
         Tensor=Tensor, distributed=distributed, compile=lambda function: function,
         save=lambda thing: world.during and world.during("save"),  # noqa: ARG005
         compiler=SimpleNamespace(is_dynamo_compiling=lambda: False),
+        get_device_module=lambda: device,
         nn=SimpleNamespace(
             Module=type("Module", (Module,), {"eval": Module.eval}),
             parallel=SimpleNamespace(DistributedDataParallel=parallel),

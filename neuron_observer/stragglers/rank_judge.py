@@ -73,7 +73,7 @@ class RankJudge:
         self._ends: Floats = np.full(size, np.nan)
         self._numbers: Ints = np.full(size, -2, dtype=np.int64)
         self._count = 0  # steps
-        self.fold = 1  # steps of the last update
+        self.fold = 1  # steps of the last update whose busy times are known; all, if none is
         self._shown: Shown | None = None
         self._held: list[tuple[Floats, float]] = []  # short steps that wait for more of them
         self._sampled = False  # the device tells of few steps: the others wait for one of these
@@ -99,7 +99,8 @@ class RankJudge:
             self._held = []
         self._held.append((values, period))
         passed = sum(one for _, one in self._held if one > 0)
-        if not pause and ((passed < SHORTEST and np.isfinite(period)) or self._awaits(joined)):
+        awaits = self._awaits(joined)
+        if not pause and (awaits or (passed < SHORTEST and np.isfinite(period))):
             return
         held, self._held = self._held, []
         self._update(held, joined, clocks, side, pause=pause)
@@ -107,7 +108,7 @@ class RankJudge:
     def _awaits(self, joined: Joined) -> bool:
         """Whether a step of which the device tells is still to come among those held."""
         self._sampled = bool(joined.filled) or (self._sampled and len(self._held) < MOST_HELD)
-        return self._sampled and not any(np.isfinite(one[_BUSY]).any() for one, _ in self._held)
+        return self._sampled and not _measured(self._held)
 
     def _update(
         self,
@@ -120,7 +121,7 @@ class RankJudge:
     ) -> None:
         values = held[0][0] if len(held) == 1 else _means([one for one, _ in held])
         periods = [period for _, period in held if period > 0]
-        self.fold = len(held)
+        self.fold = _measured(held) or len(held)
         self.assessment = self._detector.update(
             StepColumns(
                 step=joined.number,
@@ -228,6 +229,11 @@ def _split(step: Step, before: float | None) -> tuple[float, float, float, float
     whole = step.end - (before if known and before is not None else step.begin)
     busy = whole - step.collectives - (step.input if known else 0.0)
     return (busy if busy > 0 else nan, step.collectives, step.input, step.shortest, step.tokens)
+
+
+def _measured(held: Sequence[tuple[Floats, float]]) -> int:
+    """How many of these steps have a busy time."""
+    return sum(bool(np.isfinite(values[_BUSY]).any()) for values, _ in held)
 
 
 def _means(values: Sequence[Floats]) -> Floats:

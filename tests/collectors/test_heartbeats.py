@@ -82,6 +82,37 @@ def test_a_file_is_read_when_its_generation_moved(ranks: Ranks) -> None:
     assert ranks.collector.marks == {Mark(4242, 5000): UID}
 
 
+def _sampled(steps: int, known: set[int]) -> list[Record]:
+    """As `records`, of which the device has told some."""
+    return [
+        one._replace(collectives=0.2, shortest=0.1, source=2)
+        if one.number in known
+        else one._replace(source=0)
+        for one in records(steps)
+    ]
+
+
+def test_a_step_whose_times_come_later_is_read_again(ranks: Ranks) -> None:
+    """Once, apart from the new ones; one that was read with its times is not."""
+
+    def read(steps: int, known: set[int], generation: int, source: int) -> tuple[list[int], ...]:
+        raw = file_of(_sampled(steps, known), generation=generation, source=source)
+        ranks.write(raw)
+        ranks.look(IDLE_PERIOD)
+        (beat,) = ranks.collector.beats
+        assert [s.number for s in beat.filled if s.source != "event" or s.collectives != 0.2] == []
+        return [s.number for s in beat.steps], [s.number for s in beat.filled]
+
+    assert read(12, set(), 2, 0) == (list(range(12)), [])
+    assert read(14, {10}, 4, 2) == ([12, 13], [10])
+    assert read(15, {10}, 6, 2) == ([14], [])
+    assert read(26, {10, 20}, 8, 2) == (list(range(15, 26)), [])
+    assert read(27, {10, 20}, 10, 2) == ([26], [])
+    assert read(41, {10, 20, 30, 40}, 12, 2) == (list(range(27, 41)), [])
+    assert read(3, {1}, 14, 2) == ([0, 1, 2], []), "counted anew"
+    assert read(4, {1, 2}, 16, 2) == ([3], [2])
+
+
 def test_a_pid_of_another_namespace_is_the_process_s_own(ranks: Ranks) -> None:
     """The file says 4242, the host 77: by NSpid, start and owner it is the same."""
     ranks.process = ranks.process._replace(pid=77, own_pid=4242)

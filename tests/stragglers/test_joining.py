@@ -9,19 +9,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neuron_observer.parsers.heartbeat import Step
-from neuron_observer.stragglers.joining import LAG, MOST_HELD, Joiner
+from neuron_observer.stragglers.joining import FILLED_FOR, LAG, MOST_HELD, Joiner
 
 if TYPE_CHECKING:
+    from neuron_observer.model import TimeSource
     from neuron_observer.stragglers.joining import Joined
 
 
-def step(number: int, end: float | None = None) -> Step:
+def step(number: int, end: float | None = None, source: TimeSource = "blocking") -> Step:
     """A step of one second."""
     at = number + 1.0 if end is None else end
     return Step(
         number, at - 1, at, 0.1, 0.01, nan, nan, 1, compiled=False, pause=False,
-        async_handles=False, source="blocking",
+        async_handles=False, source=source,
     )  # fmt: skip
+
+
+def told(*numbers: int) -> list[Step]:
+    """Steps of which the device has told."""
+    return [step(number, source="event") for number in numbers]
 
 
 def numbers(found: list[Joined]) -> list[int]:
@@ -75,6 +81,54 @@ def test_a_hook_that_began_later_counts_otherwise() -> None:
     found = joiner.ready(13.0, missing=frozenset())
     shared = [(one.number, one.steps[1].number) for one in found if 1 in one.steps]
     assert shared == [(7, 0), (8, 1), (9, 2), (10, 3), (11, 4)]
+
+
+def filled(found: list[Joined]) -> list[tuple[int, dict[int, int]]]:
+    """With which step others were handed on, and which these are, by row."""
+    return [
+        (one.number, {row: step.number for row, step in one.filled.items()})
+        for one in found
+        if one.filled
+    ]
+
+
+def test_times_that_the_device_tells_later_are_put_together_once_more() -> None:
+    """One rank was read before, the other after its device had told: the same step, once."""
+    joiner = Joiner()
+    joiner.add(0, [step(k, source="none") for k in range(5)])
+    joiner.add(1, [step(0, source="none"), *told(1), *(step(k, source="none") for k in (2, 3, 4))])
+    found = joiner.ready(5.0)
+    assert (numbers(found), filled(found)) == ([0, 1, 2, 3, 4], [])
+    joiner.add(0, [step(5, source="none")], told(1))
+    joiner.add(1, [step(5, source="none")])
+    assert filled(joiner.ready(6.0)) == [(5, {0: 1, 1: 1})]
+    joiner.add(0, [step(6)], told(1))
+    joiner.add(1, [step(6)])
+    assert filled(joiner.ready(7.0)) == []
+    assert joiner.late == 0
+
+
+def test_a_rank_whose_device_does_not_tell_holds_up_nobody_for_long() -> None:
+    """The others' is handed on when the rank tells of a later step, or after some more steps."""
+    joiner = Joiner()
+    joiner.add(0, [step(0), *told(1), step(2), *told(3), step(4)])
+    joiner.add(1, [step(0), step(1), step(2), *told(3), step(4)])
+    assert filled(joiner.ready(5.0)) == [(1, {0: 1}), (3, {0: 3, 1: 3})]
+    last = 6 + FILLED_FOR
+    joiner.add(0, [*told(5), *(step(k) for k in range(6, last + 1))])
+    joiner.add(1, [step(k) for k in range(5, last + 1)])
+    assert filled(joiner.ready(last + 1.0)) == [(last, {0: 5})]
+
+
+def test_what_the_device_tells_of_is_counted_as_the_rank_counts() -> None:
+    """Its step 3 is the job's step 10."""
+    joiner = Joiner()
+    joiner.add(0, [step(k) for k in range(10)])
+    joiner.add(1, [step(k, k + 8.1) for k in range(3)])
+    joiner.ready(10.0)
+    joiner.add(0, [*told(10), step(11)])
+    joiner.add(1, [step(3, 11.1, "event"), step(4, 12.1)])
+    assert filled(joiner.ready(12.0)) == [(10, {0: 10, 1: 3})]
 
 
 @settings(max_examples=40, deadline=None)

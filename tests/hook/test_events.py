@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from math import isnan
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -143,6 +144,7 @@ def _of_another_backend(job: Remote) -> None:
 
 
 def _too_many(job: Remote) -> None:
+    job.world.during = lambda _: job.device.work((STEP - WORK) / 2 / 80)
     for _ in range(80):
         job.reduce()
 
@@ -172,6 +174,30 @@ def test_a_step_that_is_not_seen_as_a_whole_is_not_known(
     assert 10 not in _known(folder)
     job.train(20)
     assert 30 in _known(folder)
+
+
+def test_a_collective_made_of_others_is_one(folder: Path, job: Remote) -> None:
+    """Objects are gathered by two: the events lie around both."""
+    job.train(10)
+    job.train(1, job.distributed.all_gather_object)
+    job.train(9)
+    assert (_record(folder, 10).calls, _known(folder)) == (1, [10])
+    assert _record(folder, 10).shortest == pytest.approx(STEP - WORK)
+
+
+def test_a_graph_that_is_traced_and_another_thread_get_no_event(folder: Path, job: Remote) -> None:
+    """In the middle of a sampled step: nothing of us may be in a graph, or on another's stream."""
+    job.train(10)
+    job.device.broken = "record"
+    job.world.compiling = True
+    job.reduce()
+    job.world.compiling = False
+    thread = threading.Thread(target=job.reduce)
+    thread.start()
+    thread.join()
+    job.device.broken = ""
+    job.train(20)
+    assert _known(folder) == [20]
 
 
 def test_a_host_that_only_runs_ahead_is_no_measure(folder: Path, job: Remote) -> None:
@@ -229,7 +255,7 @@ def test_an_error_between_the_events_of_a_collective_unhooks(
 def test_without_being_asked_no_event_is_made(
     folder: Path, torch: Modules, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor where calls wait, on the host; the variable asks as the argument does."""
+    """Nor on the host, whether calls wait there or not; the variable asks as the argument does."""
     job = Remote(torch, monkeypatch)
     assert hook.install()
     job.train(30)
@@ -241,6 +267,13 @@ def test_without_being_asked_no_event_is_made(
     job.train(30)
     assert job.device.made == 0
     assert only(folder).records[-1].source == hook.BLOCKING
+    job.torch.cpu = job.device
+    job.world.backend = "ucc"
+    hook.uninstall()
+    assert hook.install()
+    job.train(30)
+    assert (job.device.made, _known(folder)) == (0, [])
+    del job.torch.cpu
     job.world.backend = "neuron"
     hook.uninstall()
     assert hook.install()

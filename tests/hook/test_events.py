@@ -267,13 +267,13 @@ def test_without_being_asked_no_event_is_made(
     job.train(30)
     assert job.device.made == 0
     assert only(folder).records[-1].source == hook.BLOCKING
-    job.torch.cpu = job.device
+    monkeypatch.setattr(job.torch, "cpu", job.device, raising=False)
     job.world.backend = "ucc"
     hook.uninstall()
     assert hook.install()
     job.train(30)
     assert (job.device.made, _known(folder)) == (0, [])
-    del job.torch.cpu
+    monkeypatch.delattr(job.torch, "cpu")
     job.world.backend = "neuron"
     hook.uninstall()
     assert hook.install()

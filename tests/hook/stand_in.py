@@ -184,7 +184,6 @@ def modules() -> dict[str, ModuleType]:
     made = {name: ModuleType(name) for name in names}
     torch, optim, loader, distributed, functional, dynamo = made.values()
     world = SimpleNamespace(calls=[], during=None, backend="gloo", size=2, initialized=True)
-    world.compiling = False
     hooks: dict[int, Callable[..., None]] = {}
     numbers = itertools.count()
 
@@ -257,7 +256,7 @@ def _fill_torch(torch: ModuleType, distributed: ModuleType, world: SimpleNamespa
     torch.__dict__.update(
         Tensor=Tensor, distributed=distributed, compile=lambda function: function,
         save=lambda thing: world.during and world.during("save"),  # noqa: ARG005
-        compiler=SimpleNamespace(is_dynamo_compiling=lambda: world.compiling),
+        compiler=SimpleNamespace(is_dynamo_compiling=lambda: False),
         get_device_module=lambda: device,
         nn=SimpleNamespace(
             Module=type("Module", (Module,), {"eval": Module.eval}),

@@ -185,13 +185,18 @@ def test_a_collective_made_of_others_is_one(folder: Path, job: Remote) -> None:
     assert _record(folder, 10).shortest == pytest.approx(STEP - WORK)
 
 
-def test_a_graph_that_is_traced_and_another_thread_get_no_event(folder: Path, job: Remote) -> None:
+def test_a_graph_that_is_traced_and_another_thread_get_no_event(
+    folder: Path, torch: Modules, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In the middle of a sampled step: nothing of us may be in a graph, or on another's stream."""
+    job, tracing = Remote(torch, monkeypatch), [False]
+    job.torch.compiler.is_dynamo_compiling = lambda: tracing[0]
+    assert hook.install(events=True)
     job.train(10)
     job.device.broken = "record"
-    job.world.compiling = True
+    tracing[0] = True
     job.reduce()
-    job.world.compiling = False
+    tracing[0] = False
     thread = threading.Thread(target=job.reduce)
     thread.start()
     thread.join()

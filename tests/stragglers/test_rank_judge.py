@@ -52,13 +52,13 @@ class Judged:
             number = self.number
             of = number - tells
             said = {row: _step(of, self.length, "event") for row in range(RANKS)}
-            steps = {row: _step(number, self.length, source) for row in range(RANKS)}
+            ended = {row: _step(number, self.length, source) for row in range(RANKS)}
             if tells and number % 10 == 0:  # this rank was read when its device had told
-                steps[0] = _step(number, self.length, "event")
+                ended[0] = _step(number, self.length, "event")
             joined = Joined(
                 number,
                 (number + 1) * self.length,
-                steps,
+                ended,
                 said if tells and of % 10 == 0 else {},
             )
             self.judge.take(joined, Clocks(joined.end, 1e9 + joined.end), self.judge.side())

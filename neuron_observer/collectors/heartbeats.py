@@ -268,16 +268,14 @@ def _fresh(raw: bytes, head: Head, file: _File) -> tuple[tuple[Step, ...], tuple
     It tells them in order, some steps after each.
     """
     since = file.next_step
+    fresh = tuple(parse.steps(raw, head, since))
     if head.source != "event":
-        return tuple(parse.steps(raw, head, since)), ()
-    found = parse.steps(raw, head, max(since - FILLED_FOR, 0))
-    filled = [step for step in found if step.source == "event" and step.number > file.last_filled]
-    if filled:
-        file.last_filled = filled[-1].number
-    return (
-        tuple(step for step in found if step.number >= since),
-        tuple(step for step in filled if step.number < since),
-    )
+        return fresh, ()
+    first = max(since - FILLED_FOR, file.last_filled + 1)
+    filled = tuple(parse.told(raw, head, first, since))
+    known = [step.number for step in (*filled, *fresh) if step.source == "event"]
+    file.last_filled = max(known, default=file.last_filled)
+    return fresh, filled
 
 
 def _whole(opened: Regular, known: Head | None) -> bytes | None:

@@ -36,6 +36,8 @@ SOURCES: Final[tuple[TimeSource, ...]] = ("none", "blocking", "event")
 _FRONT: Final = struct.Struct("<8sHHHHQ")
 _HEAD: Final = struct.Struct("<IIQ16siiiiBBBBIQddQQdB31sQdddQ")
 _RECORD: Final = struct.Struct("<QddddddIBBH")
+_SOURCE_AT: Final = 61  # in a record
+_BY_EVENT: Final = bytes([SOURCES.index("event")])
 _AT: Final = 24  # where _HEAD stands
 _COUNTS: Final = struct.Struct("<QQ")  # collectives entered, completed: beside the generation
 _COUNTS_AT: Final = 104
@@ -180,6 +182,17 @@ def steps(raw: bytes, of: Head, since: int = 0) -> list[Step]:
         step = _step(raw, number, of)
         if step is not None:
             found.append(step)
+    return found
+
+
+def told(raw: bytes, of: Head, since: int, before: int) -> list[Step]:
+    """Of the steps from `since` to before `before`, those whose times are the device's."""
+    found = []
+    for number in range(max(since, of.steps - RECORDS), min(before, of.steps)):
+        at = HEADER + number % RECORDS * RECORD + _SOURCE_AT
+        if raw[at : at + 1] == _BY_EVENT:
+            step = _step(raw, number, of)
+            found += [step] if step is not None else []
     return found
 
 

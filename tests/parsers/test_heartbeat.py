@@ -71,6 +71,19 @@ def test_steps_are_those_that_the_ring_holds() -> None:
     assert parse.steps(raw, head, 600) == []
 
 
+def test_steps_of_which_the_device_told_are_found_by_their_source() -> None:
+    """Between two numbers, of those that the ring still holds."""
+    raw = file_of(
+        [Record(k, float(k), k + 0.5, 0.2, source=2 * (k % 10 == 0)) for k in range(300)], source=2
+    )
+    head = parse.head(raw)
+    assert isinstance(head, parse.Head)
+    assert [step.number for step in parse.told(raw, head, 270, 290)] == [270, 280]
+    assert [step.number for step in parse.told(raw, head, 0, 61)] == [50, 60]
+    assert [step.number for step in parse.told(raw, head, 281, 900)] == [290]
+    assert parse.told(raw, head, 290, 290) == []
+
+
 def test_a_step_says_what_it_says() -> None:
     """Times, counts, flags; NaN stays NaN."""
     raw = file_of([STEP, Record(4, 11.0, 12.0, flags=6, source=0)])
@@ -147,7 +160,7 @@ def test_any_bytes_give_a_value_or_a_reason(noise: bytes, at: int) -> None:
             continue
         for text in (head.operation, head.role, head.replica, head.run):
             assert text is None or text.isprintable()
-        for step in parse.steps(raw, head):
+        for step in (*parse.steps(raw, head), *parse.told(raw, head, 0, head.steps)):
             assert step.end >= step.begin
             assert isnan(step.collectives) or step.collectives >= 0
 

@@ -1030,12 +1030,14 @@ class _Events:
     MOST = 64  # collectives in one
     STEADY = 1.5  # by how much a step of the host may differ from the device's
     MORE = 1.05  # than the host's time
+    DOUBTS = 20  # samples that prove nothing before no more are taken
 
     def __init__(self, recorder: Recorder, torch: Any) -> None:
         self.recorder, self.torch = recorder, torch
         self.compiling = getattr(torch.compiler, "is_dynamo_compiling", bool)
         self.free: list[tuple[Any, Any]] = []  # done, to be used again
         self.believed = False
+        self.doubts = 0
         self.drop()
 
     def drop(self) -> None:
@@ -1057,7 +1059,7 @@ class _Events:
                 self._give_up()
         elif self.step >= 0 and self.whole is not None and self.whole[1].query():
             self._read(self.whole)
-        if early and (number + 1) % self.PERIOD == 0:
+        if early and (number + 1) % self.PERIOD == 0 and self.doubts < self.DOUBTS:
             self._begin()
 
     def _begin(self) -> None:
@@ -1088,6 +1090,7 @@ class _Events:
         times = [begin.elapsed_time(end) / 1e3 for begin, end in self.taken]
         inside, number, length = sum(times), self.step, self.length
         self.believed = self.believed or inside > self.spent * self.MORE
+        self.doubts = 0 if self.believed else self.doubts + 1
         self.free += [whole, *self.taken]
         steady = span < length * self.STEADY and length < span * self.STEADY
         if not (self.believed and steady and min(times) >= 0 and inside <= span):

@@ -108,6 +108,18 @@ def test_events_that_stamp_the_hosts_clock_are_not_believed(folder: Path, job: R
     job.device.stamps_host = False
     job.train(20)
     assert _known(folder) == [70]
+    job.train(300)
+    assert _known(folder)[-1] == 370
+
+
+def test_what_proves_nothing_is_not_tried_for_ever(folder: Path, job: Remote) -> None:
+    """After 20 samples no event is recorded any more: each may cost the job something."""
+    called: list[str] = []
+    job.device.called = called.append
+    job.device.stamps_host = True
+    job.train(400)
+    assert called.count("record") == 20 * 2 * 3, "around a step and its two collectives"
+    assert _known(folder) == []
 
 
 def test_a_device_that_stands_still_is_given_up(folder: Path, job: Remote) -> None:

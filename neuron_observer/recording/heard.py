@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LARGE = 2048  # bytes of a file of which only what changed is held
 BLOCK = 64
+STRETCH = 16 * BLOCK
 LOOSE = 0  # the number of the set of files that are read one by one
 _BYTES = {bytes}
 
@@ -47,18 +48,16 @@ class Files(Protocol):
 
 
 def patches(before: bytes, now: bytes) -> Patches:
-    """Blocks of equally long contents that differ, found by halves: most of them do not."""
+    """Blocks of equally long contents that differ; most of them do not, so by stretches first."""
     found: list[tuple[int, bytes]] = []
-    halves = [(0, len(now))]
-    while halves:
-        begin, end = halves.pop()
-        if before[begin:end] == now[begin:end]:
+    for start in range(0, len(now), STRETCH):
+        end = start + STRETCH
+        if before[start:end] == now[start:end]:
             continue
-        if end - begin <= BLOCK:
-            found.append((begin, now[begin:end]))
-            continue
-        middle = begin + (end - begin + BLOCK) // (2 * BLOCK) * BLOCK
-        halves += [(middle, end), (begin, middle)]
+        for at in range(start, min(end, len(now)), BLOCK):
+            block = now[at : at + BLOCK]
+            if before[at : at + BLOCK] != block:
+                found.append((at, block))
     return tuple(found)
 
 

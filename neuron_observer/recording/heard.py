@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 LARGE = 2048  # bytes of a file of which only what changed is held
 BLOCK = 64
-STRETCH = 16 * BLOCK
+SIZES = (64 * BLOCK, 8 * BLOCK, BLOCK)  # of stretches that are compared
 LOOSE = 0  # the number of the set of files that are read one by one
 _BYTES = {bytes}
 
@@ -48,17 +48,16 @@ class Files(Protocol):
 
 
 def patches(before: bytes, now: bytes) -> Patches:
-    """Blocks of equally long contents that differ; most of them do not, so by stretches first."""
-    found: list[tuple[int, bytes]] = []
-    for start in range(0, len(now), STRETCH):
-        end = start + STRETCH
-        if before[start:end] == now[start:end]:
-            continue
-        for at in range(start, min(end, len(now)), BLOCK):
-            block = now[at : at + BLOCK]
-            if before[at : at + BLOCK] != block:
-                found.append((at, block))
-    return tuple(found)
+    """Blocks of equally long contents that differ, by ever smaller stretches: most do not."""
+    found = [0]
+    for whole, size in zip((len(now), *SIZES), SIZES, strict=False):
+        found = [
+            at
+            for start in found
+            for at in range(start, min(start + whole, len(now)), size)
+            if before[at : at + size] != now[at : at + size]
+        ]
+    return tuple([(at, now[at : at + BLOCK]) for at in found])
 
 
 class Hearing:

@@ -35,6 +35,9 @@ class Impacts:
     def __init__(self) -> None:
         self._seen: dict[str, tuple[Job, float]] = {}  # by id, when it was last there
         self._told: dict[tuple[str, Entity], str] = {}
+        self._members: object = None  # the jobs as far as texts depend on them
+        self._hit: dict[Entity, str] = {}  # the texts of these jobs
+        self._made: dict[int, tuple[Finding, Finding]] = {}  # by the identity of the one given
 
     def add(self, findings: Sequence[Finding], snapshot: Snapshot) -> tuple[Finding, ...]:
         """The findings with their impact; as they are where nobody could look for jobs."""
@@ -43,13 +46,27 @@ class Impacts:
         now = snapshot.monotonic
         self._seen |= {job.id: (job, now) for job in snapshot.jobs}
         self._seen = {id_: seen for id_, seen in self._seen.items() if now - seen[1] <= RECENT}
-        found = tuple(one._replace(impact=self._of(one, snapshot.jobs)) for one in findings)
+        members = [_members(job) for job in snapshot.jobs]
+        if members != self._members:
+            self._members = members
+            self._hit.clear()
+        found = tuple([self._with(one, self._of(one, snapshot.jobs)) for one in findings])
+        self._made = {id(one): (one, made) for one, made in zip(findings, found, strict=True)}
         keys = {_key(one) for one in found}
         self._told = {key: text for key, text in self._told.items() if key in keys}
         return found
 
+    def _with(self, finding: Finding, text: str) -> Finding:
+        """The same object as before where nothing is new."""
+        given, made = self._made.get(id(finding), (None, finding))
+        if given is finding and made.impact == text:
+            return made
+        return finding._replace(impact=text)
+
     def _of(self, finding: Finding, jobs: Sequence[Job]) -> str:
-        text, key = _told(_hit(finding.entity, jobs)), _key(finding)
+        text, key = self._hit.get(finding.entity), _key(finding)
+        if text is None:
+            text = self._hit[finding.entity] = _told(_hit(finding.entity, jobs))
         if text:
             self._told[key] = text
             return text
@@ -59,6 +76,12 @@ class Impacts:
             self._told[key] = _told(_hit(finding.entity, gone))
         past = self._told[key]
         return f"{past}; no longer there" if past else _nobody(finding.entity, jobs)
+
+
+def _members(job: Job) -> object:
+    """What a text about it depends on."""
+    ranks = [(one.rank, one.process.pid, one.process.devices) for one in job.ranks]
+    return job.id, job.kind, job.name, job.world_size, job.devices, ranks
 
 
 def _key(finding: Finding) -> tuple[str, Entity]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["ALL_LANES", "HostReader", "Options"]
 
 _IDENTITY_LANES = ("slow", "firmware")  # names, serial numbers, neighbours
-RANKS_WITH = frozenset({"normal", "jobs"})  # lanes with which ranks are heard
+RANKS_WITH = frozenset({"normal"})  # lanes with which ranks are heard
 DEADLINE = 10.0  # seconds that firmware registers may take
 JOBS_DEADLINE, JOBS_PATIENCE = 10.0, 0.1  # seconds that /proc may take: of a command, a daemon
 BLOCKING_DEADLINE = 60.0  # the same on drivers whose reads block

@@ -91,8 +91,8 @@ def _listed(numbers: tuple[int, ...]) -> str:
 
 def patch_row(number: int, position: int, patches: Iterable[tuple[int, bytes]]) -> str:
     """Bytes of a large file that are others than before."""
-    told = [[offset, text_of(content)] for offset, content in patches]
-    return row("patch", [number, position, told])
+    told = ", ".join([f"[{offset}, {quoted(text_of(content))}]" for offset, content in patches])
+    return f"#patch [{number}, {position}, [{told}]]"
 
 
 def took_row(numbers: list[int], read_at: float, seconds: float) -> str:

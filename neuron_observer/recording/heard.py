@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LARGE = 2048  # bytes of a file of which only what changed is held
 BLOCK = 64
+SIZES = (64 * BLOCK, 8 * BLOCK, BLOCK)  # of stretches that are compared
 LOOSE = 0  # the number of the set of files that are read one by one
 _BYTES = {bytes}
 
@@ -47,19 +48,16 @@ class Files(Protocol):
 
 
 def patches(before: bytes, now: bytes) -> Patches:
-    """Blocks of equally long contents that differ, found by halves: most of them do not."""
-    found: list[tuple[int, bytes]] = []
-    halves = [(0, len(now))]
-    while halves:
-        begin, end = halves.pop()
-        if before[begin:end] == now[begin:end]:
-            continue
-        if end - begin <= BLOCK:
-            found.append((begin, now[begin:end]))
-            continue
-        middle = begin + (end - begin + BLOCK) // (2 * BLOCK) * BLOCK
-        halves += [(middle, end), (begin, middle)]
-    return tuple(found)
+    """Blocks of equally long contents that differ, by ever smaller stretches: most do not."""
+    found = [0]
+    for whole, size in zip((len(now), *SIZES), SIZES, strict=False):
+        found = [
+            at
+            for start in found
+            for at in range(start, min(start + whole, len(now)), size)
+            if before[at : at + size] != now[at : at + size]
+        ]
+    return tuple([(at, now[at : at + BLOCK]) for at in found])
 
 
 class Hearing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
+from operator import is_not
 from typing import TYPE_CHECKING
 
 from neuron_observer.model import JobPace, RankPace
@@ -46,6 +47,7 @@ class JobWatch:
         self._gone: dict[int, Gone] = {}
         self._unhooked = Unhooked(job.id, parameters)
         self._job: Job | None = None  # as it was when its ranks were looked at
+        self._marked: tuple[tuple[Job, JobPace, dict[int, RankPace]], Job] | None = None
 
     def take(self, job: Job, beats: Sequence[Beat], gone: Iterable[Gone], seen: Seen) -> None:
         """Take one look at it."""
@@ -61,8 +63,16 @@ class JobWatch:
             self._unhooked.take(job, seen)
             self.findings, self.pace = self._unhooked.findings, self._unhooked.pace
 
-    def marked(self, rank: Rank) -> Rank:
-        """The rank with its pace, and its number where only the hook tells it."""
+    def with_paces(self, job: Job, pace: JobPace) -> Job:
+        """The job with how it and its ranks get on; the same one until either is another."""
+        of = job, pace, self.paces
+        if self._marked is None or any(map(is_not, of, self._marked[0])):
+            ranks = tuple(map(self._with_pace, job.ranks)) if self.paces else job.ranks
+            self._marked = of, job._replace(ranks=ranks, pace=pace)
+        return self._marked[1]
+
+    def _with_pace(self, rank: Rank) -> Rank:
+        """Its number, too, where only the hook tells it."""
         pid = rank.process.pid
         number = self.numbers.get(pid) if rank.rank is None else rank.rank
         return rank._replace(rank=number, pace=self.paces.get(pid))

@@ -60,16 +60,13 @@ class Watcher:
     def __init__(self) -> None:
         self._last: dict[tuple[str, Place], int] = {}
         self._events: deque[tuple[float, str, int | None, int]] = deque()
-        self._known: set[str] = set()
-        self._read: dict[tuple[str, str, int | None], float] = {}
+        self._devices: dict[str, set[int | None]] = {}  # of which a metric was read
+        self._read: dict[tuple[str, str, int | None], Batch] = {}
 
     def look(self, batches: Sequence[Batch], now: float) -> Signs:
         """The signs of now."""
-        fresh = [batch for batch in batches if self._is_fresh(batch)]
-        for metric in COUNTED if fresh else ():
-            for _, place, cell in columns(fresh, metric):
-                if isinstance(cell, int):
-                    self._note(metric, place, cell, now)
+        for batch in batches:
+            self._count(batch, now)
         while self._events and now - self._events[0][0] > WINDOW:
             self._events.popleft()
         return Signs(
@@ -88,21 +85,33 @@ class Watcher:
             memory_pressure=_share(batches, "host.pressure.memory.some_10s"),
         )
 
-    def _is_fresh(self, batch: Batch) -> bool:
-        """Whether it was read since the look before."""
+    def _count(self, batch: Batch, now: float) -> None:
+        """What rose since the look before; nearly always nothing did."""
         key = batch.collector, batch.lane, batch.device
-        before, self._read[key] = self._read.get(key), batch.read_at
-        return before != batch.read_at
+        before, self._read[key] = self._read.get(key), batch
+        alike = before is not None and before.layout is batch.layout
+        if before is not None and (before.read_at == batch.read_at or before.cells is batch.cells):
+            return
+        for metric in COUNTED:
+            column = batch.layout.columns.get(metric)
+            if column is None:
+                continue
+            rows = slice(column.start, column.start + len(column.places))
+            if alike and before is not None and before.cells[rows] == batch.cells[rows]:
+                continue
+            for place, cell in zip(column.places, batch.cells[rows], strict=True):
+                if isinstance(cell, int):
+                    self._note(metric, place, cell, now)
 
     def _note(self, metric: str, place: Place, cell: int, now: float) -> None:
-        self._known.add(metric)
+        self._devices.setdefault(metric, set()).add(place.device)
         before = self._last.get((metric, place))
         self._last[metric, place] = cell
         if before is not None and cell > before:  # one that fell began anew
             self._events.append((now, metric, place.device, cell - before))
 
     def _of_devices(self, metrics: Sequence[str], *, lone: bool) -> dict[int, float]:
-        places = {place.device for metric, place in self._last if metric in metrics}
+        places = set[int | None]().union(*(self._devices.get(metric, ()) for metric in metrics))
         found = {device: 0.0 for device in places if device is not None}
         for _, metric, device, count in self._events:
             if metric in metrics and device is not None:
@@ -110,7 +119,7 @@ class Watcher:
         return found if lone else {d: max(n - 1, 0.0) for d, n in found.items()}
 
     def _fabric(self) -> float | None:
-        if not self._known.intersection(FABRIC):
+        if self._devices.keys().isdisjoint(FABRIC):
             return None
         total = sum(count for _, metric, _, count in self._events if metric in FABRIC)
         return max(total - 1.0, 0.0)

@@ -58,9 +58,4 @@ class Watch:
 
     def _marked(self, job: Job) -> Job:
         watch = self._jobs.get(job.id)
-        if watch is None or watch.pace is None:
-            return job
-        ranks = job.ranks
-        if watch.paces:
-            ranks = tuple(watch.marked(rank) for rank in job.ranks)
-        return job._replace(ranks=ranks, pace=watch.pace)
+        return job if watch is None or watch.pace is None else watch.with_paces(job, watch.pace)

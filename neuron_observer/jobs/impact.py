@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import TYPE_CHECKING
 
 from neuron_observer.jobs.kinds import NO_WORK
@@ -35,7 +36,7 @@ class Impacts:
     def __init__(self) -> None:
         self._seen: dict[str, tuple[Job, float]] = {}  # by id, when it was last there
         self._told: dict[tuple[str, Entity], str] = {}
-        self._members: object = None  # the jobs as far as texts depend on them
+        self._jobs: tuple[Job, ...] = ()  # as they were last
         self._hit: dict[Entity, str] = {}  # the texts of these jobs
         self._made: dict[int, tuple[Finding, Finding]] = {}  # by the identity of the one given
 
@@ -46,15 +47,20 @@ class Impacts:
         now = snapshot.monotonic
         self._seen |= {job.id: (job, now) for job in snapshot.jobs}
         self._seen = {id_: seen for id_, seen in self._seen.items() if now - seen[1] <= RECENT}
-        members = [_members(job) for job in snapshot.jobs]
-        if members != self._members:
-            self._members = members
-            self._hit.clear()
+        self._look_at(snapshot.jobs)
         found = tuple([self._with(one, self._of(one, snapshot.jobs)) for one in findings])
         self._made = {id(one): (one, made) for one, made in zip(findings, found, strict=True)}
         keys = {_key(one) for one in found}
         self._told = {key: text for key, text in self._told.items() if key in keys}
         return found
+
+    def _look_at(self, jobs: tuple[Job, ...]) -> None:
+        """Texts hold as long as nobody comes or goes."""
+        if len(jobs) == len(self._jobs) and all(map(is_, jobs, self._jobs)):
+            return
+        before, self._jobs = [*map(_members, self._jobs)], jobs
+        if before != [*map(_members, jobs)]:
+            self._hit.clear()
 
     def _with(self, finding: Finding, text: str) -> Finding:
         """The same object as before where nothing is new."""

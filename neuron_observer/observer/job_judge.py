@@ -72,6 +72,11 @@ class JobJudge:
         """The jobs of the map with how they get on."""
         return self._watch.marked(jobs)
 
+    @property
+    def calm(self) -> bool:
+        """Whether every job here is known, trains, and nothing speaks against it."""
+        return self._watch.calm
+
     def _is_compiling(self) -> bool:
         """Whether a compiler of the Neuron SDK runs; asked where a job seems to stand still."""
         now = self._clock.monotonic()

@@ -30,6 +30,8 @@ class RankReader:
         self._jobs = jobs
         self._judge: JobJudge | None = None  # made with the first job: a node without costs none
         self.findings: tuple[Finding, ...] = ()
+        self._heard: tuple[Job, ...] | None = None  # the job map of the last hearing
+        self._may_pass = False  # the next hearing
 
     def look(self) -> None:
         """See which processes the hook writes for, before the job map is read."""
@@ -39,8 +41,15 @@ class RankReader:
     def poll(
         self, devices: Sequence[Device], batches: Sequence[Batch], driver: str | None
     ) -> list[Event]:
-        """Read what the ranks say, and judge their jobs; after the job map was read."""
+        """Read what the ranks say, and judge their jobs; after the job map was read.
+
+        While all is calm every other time is passed over: no step is lost, their files hold many.
+        """
         jobs = self._jobs.jobs
+        if self._may_pass and jobs is self._heard:
+            self._may_pass = False
+            return []
+        self._heard = jobs
         events = self.heartbeats.read(jobs, certain=self._jobs.scan is not None)
         if self._judge is None and any(job.kind not in NO_WORK for job in jobs):
             from neuron_observer.observer.job_judge import JobJudge  # noqa: PLC0415 - see above
@@ -48,6 +57,7 @@ class RankReader:
             self._judge = JobJudge(self._host, self._clock)
         if self._judge:
             self.findings = self._judge.take(jobs, self.heartbeats, devices, batches, driver)
+            self._may_pass = self._judge.calm
         return events
 
     def marked(self, jobs: tuple[Job, ...]) -> tuple[Job, ...]:

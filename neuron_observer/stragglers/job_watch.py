@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 TIERS: dict[int, StragglerTier] = {1: "notice", 2: "warning", 3: "critical"}
 MOST_GONE = 256
+FEW_STEPS = 64  # of a rank in a look: its file holds four times as many
 
 
 class JobWatch:
@@ -46,6 +47,7 @@ class JobWatch:
         self._heads: dict[int, Now] = {}
         self._gone: dict[int, Gone] = {}
         self._unhooked = Unhooked(job.id, parameters)
+        self._few = True  # steps since the look before
         self._job: Job | None = None  # as it was when its ranks were looked at
         self._marked: tuple[tuple[Job, JobPace, dict[int, RankPace]], Job] | None = None
 
@@ -77,6 +79,16 @@ class JobWatch:
         number = self.numbers.get(pid) if rank.rank is None else rank.rank
         return rank._replace(rank=number, pace=self.paces.get(pid))
 
+    @property
+    def calm(self) -> bool:
+        """Whether its ranks are known, train, and nothing speaks against them or is about to."""
+        world = self.world
+        if world is None or world.judge is None or self.findings or world.suspected:
+            return False
+        heads = [one.head for one in self._heads.values() if one.process is not None]
+        training = all(head is not None and head.phase == "training" for head in heads)
+        return training and self._few and world.judge.learned and not world.judge.marks
+
     def knows(self, pid: int) -> bool:
         """Whether a process was of this job."""
         return pid in self._heads
@@ -95,6 +107,7 @@ class JobWatch:
     # -- with the hook
 
     def _hooked(self, job: Job, beats: Sequence[Beat], seen: Seen) -> None:
+        self._few = all(len(beat.steps) <= FEW_STEPS for beat in beats)
         world = self._world_of(job, seen)
         world.take(self._heads, beats, seen)
         self.findings = tuple(self._told(world, seen))

@@ -52,6 +52,11 @@ class Watch:
         """What stands now."""
         return tuple(finding for watch in self._jobs.values() for finding in watch.findings)
 
+    @property
+    def calm(self) -> bool:
+        """Whether every job is known, trains, and nothing speaks against it."""
+        return all(watch.calm for watch in self._jobs.values())
+
     def marked(self, jobs: Sequence[Job]) -> tuple[Job, ...]:
         """The jobs with how they and their ranks get on."""
         return tuple(map(self._marked, jobs))

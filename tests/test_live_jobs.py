@@ -523,3 +523,33 @@ def test_without_anybody_to_name_the_report_says_why() -> None:
     report = tally.report(bench.watched.id)
     assert report is not None
     assert report.slowest.startswith("none is named: collectives return before they end")
+
+
+def _heard(bench: Bench, seconds: float) -> int:
+    """How often the ranks were heard in so long."""
+    ranks = bench.reader.ranks
+    assert ranks is not None
+    times = set()
+    for _ in range(round(seconds)):
+        bench.run(1.0)
+        times |= {beat.read_at for beat in ranks.heartbeats.beats}
+    return len(times)
+
+
+def test_calm_ranks_are_heard_every_other_time() -> None:
+    """Until they are known, and once one is slow, each time; no step is lost meanwhile."""
+    slow = {"from": 10**9}
+    job = Training(
+        work=lambda rank, step: Work(0.78 if rank == 3 and step >= slow["from"] else 0.6)
+    )
+    bench = Bench(job)
+    assert _heard(bench, 20) >= 20
+    bench.run(150)
+    assert 9 <= _heard(bench, 20) <= 11
+    known = bench.frames[-1].snapshot.jobs[0].ranks[0].pace
+    assert known is not None
+    assert job.steps - known.step <= 3
+    slow["from"] = job.steps
+    bench.run(40)
+    assert any(one.id == "straggler" and one.entity.rank == 3 for one in bench.standing)
+    assert _heard(bench, 10) >= 10

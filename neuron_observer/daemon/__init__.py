@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from neuron_observer.daemon.answers import Answers
 from neuron_observer.daemon.notify import Notifier
 from neuron_observer.daemon.reporting import FrameLog
+from neuron_observer.daemon.signals import Bell
 from neuron_observer.errors import HostError
 from neuron_observer.exporters.http import Limits, Server
 from neuron_observer.exporters.page import Page
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
 # Seconds that a thread may keep the interpreter while another waits: at Python's 5 ms a scrape that
 # comes while the loop reads waits several times as long as it works.
 SWITCH = 0.0002
-# Seconds in which a signal is heard that another thread got: after SIGSTOP any thread may.
-_LONGEST_WAIT = 1.0
+_LONGEST_WAIT = 60.0  # seconds between looks whether it has ended
 _LAST_WAIT = 1.0  # seconds for the loop to end; a read that hangs is left behind
 
 
@@ -115,6 +115,7 @@ class Daemon:
         self._log = log or silent(clock)
         loop.subscribe(FrameLog(self._log).note)
         self._ended: SimpleQueue[str] = SimpleQueue()  # a signal handler may put to it
+        self.bell = Bell()  # rung when it has ended, and by every signal
         self._thread = Thread(target=self._loop, name="loop", daemon=True)
         routes: dict[str, Handler | Route] = {
             "/metrics": metrics_handler(self.page),
@@ -149,6 +150,7 @@ class Daemon:
     def stop(self) -> None:
         """End `run`; from any thread or signal handler."""
         self._ended.put("")
+        self.bell.ring()
 
     def _report(self, text: str) -> None:
         self._log.error("request_failed", text, about=text)
@@ -156,7 +158,8 @@ class Daemon:
     def _end(self) -> str:
         while True:
             with suppress(Empty):
-                return self._ended.get(timeout=_LONGEST_WAIT)
+                return self._ended.get_nowait()
+            self.bell.wait(_LONGEST_WAIT)
 
     def _loop(self) -> None:
         failure = "the loop ended by itself"
@@ -165,3 +168,4 @@ class Daemon:
         except Exception as error:  # noqa: BLE001 - it fences its parts; this must still be told
             failure = f"the loop broke: {type(error).__name__}: {error}"
         self._ended.put(failure)
+        self.bell.ring()

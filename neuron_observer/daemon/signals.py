@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import select
 import signal
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -13,14 +15,40 @@ if TYPE_CHECKING:
     from neuron_observer.daemon import Daemon
 
 
+class Bell:
+    """Wakes one thread that waits; a signal rings it too, whichever thread got it."""
+
+    def __init__(self) -> None:
+        self._end, self.fd = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+
+    def __del__(self) -> None:
+        """Nobody can ring it any more."""
+        os.close(self._end)
+        os.close(self.fd)
+
+    def ring(self) -> None:
+        """From any thread or signal handler; one that rings already need not be rung."""
+        with suppress(BlockingIOError):
+            os.write(self.fd, b"!")
+
+    def wait(self, seconds: float) -> None:
+        """Until it rings, or so long."""
+        poller = select.poll()
+        poller.register(self._end, select.POLLIN)
+        if poller.poll(seconds * 1000):
+            os.read(self._end, 512)
+
+
 @contextmanager
 def stopped_by_signals(daemon: Daemon) -> Iterator[None]:
     """SIGTERM and SIGINT stop a daemon instead of ending the process where it stands."""
     numbers = (signal.SIGTERM, signal.SIGINT)
     before = [signal.signal(number, lambda *_: daemon.stop()) for number in numbers]
+    rung = signal.set_wakeup_fd(daemon.bell.fd, warn_on_full_buffer=False)
     try:
         yield
     finally:
+        signal.set_wakeup_fd(rung)
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
 

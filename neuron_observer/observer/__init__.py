@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["ALL_LANES", "HostReader", "Options"]
 
 _IDENTITY_LANES = ("slow", "firmware")  # names, serial numbers, neighbours
-RANKS_WITH = frozenset({"normal"})  # lanes with which ranks are heard
 DEADLINE = 10.0  # seconds that firmware registers may take
 JOBS_DEADLINE, JOBS_PATIENCE = 10.0, 0.1  # seconds that /proc may take: of a command, a daemon
 BLOCKING_DEADLINE = 60.0  # the same on drivers whose reads block
@@ -58,6 +57,7 @@ class HostReader:
         self._batches: dict[tuple[str, str, int | None], Batch] = {}
         self._events: list[Event] = []
         self._deriver = Deriver()
+        self._counts = False  # whether the counters that ranks are judged by are read
         self._polled = False
         self._gone = False  # a file that was read is no longer there
         self._known: tuple[Device, ...] | None = None  # until an identity reading may differ
@@ -145,7 +145,8 @@ class HostReader:
             if self.ranks:
                 self.ranks.look()
             runs.append(self._run("jobs", self._read_jobs))
-        if self.ranks and not RANKS_WITH.isdisjoint(lanes):
+        self._counts |= "normal" in lanes
+        if self.ranks and ("normal" if self._counts else "jobs") in lanes:
             runs.append(self._run("ranks", self._read_ranks))
         return runs
 

@@ -26,7 +26,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 TREES = Path(__file__).parent / "trees"
 
 # Screens, judgement and what benchmarks compute are the same on every interpreter.
-_LONG = ("benchmarks", "bundling", "stragglers", "tui", "test_live_jobs.py", "test_no_growth.py")
+_LONG = (
+    *("benchmarks", "bundling", "checks", "daemon", "rules", "stragglers", "tui"),
+    *("test_live_jobs.py", "test_no_growth.py"),
+)
 
 # The listings are large; each is parsed once a run and shared, because nobody writes to it.
 _PARSED: dict[str, Listing] = {}

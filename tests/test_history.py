@@ -129,6 +129,16 @@ def test_the_last_seconds_alone() -> None:
     assert values(history, Place(3, 3)) == []
 
 
+def test_a_late_answer_is_found_by_its_own_time() -> None:
+    """Also once it is packed, behind reads of later times."""
+    history, batch = History(window=1e6), None
+    for number in range(130):
+        at = 50.0 if number == 40 else 100.0 + number
+        batch = batch_of(at, number, 0, like=batch)
+        history.add(snapshot_of(300.0 + number, batch))
+    assert history.last("core.inferences", A, 40.0, 60.0) == Value(40, 50.0)
+
+
 def test_a_late_answer_has_its_own_time() -> None:
     """A read that began long ago and ended now stands where it began."""
     history = History()

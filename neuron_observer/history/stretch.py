@@ -76,8 +76,8 @@ class Packed(NamedTuple):
     """A stretch as bytes."""
 
     content: bytes
-    first: float  # monotonic, of the first read
-    last: float  # of the last
+    first: float  # monotonic, the earliest read
+    last: float  # the latest
 
     @property
     def size(self) -> int:
@@ -161,7 +161,8 @@ class Stretch:
             for row, (reads, values) in self._columns.items()
         }
         content = marshal.dumps((_stored(self._start), self._times, columns), 2)
-        return Packed(zlib.compress(content, 1), self._times[0], self._times[-1])
+        # late answers have earlier times than what was read before them
+        return Packed(zlib.compress(content, 1), min(self._times), max(self._times))
 
 
 def _differing(before: list[Cell], cells: list[Cell], told: tuple[int, ...]) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections import deque
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from neuron_observer.recording import encoding, filters
@@ -64,7 +65,7 @@ class Hearing:
     """What was heard since the last tick; any thread adds."""
 
     def __init__(self) -> None:
-        self.items: list[Heard] = []
+        self.items: deque[Heard] = deque()
         self.weight = 0  # how many files changed, about
 
     def add(self, row: str) -> None:
@@ -73,9 +74,8 @@ class Hearing:
         self.weight += 1 + len(row) // 64
 
     def take(self) -> list[Heard]:
-        """All of it; who is about to add to it still may, for it is looked at later."""
-        taken, self.items = self.items, []
-        return taken
+        """All of it; nothing is lost that comes meanwhile."""
+        return [self.items.popleft() for _ in range(len(self.items))]
 
 
 def process_of(path: str) -> str:

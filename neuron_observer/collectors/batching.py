@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import errno
-from functools import cache
 from itertools import compress
 from operator import gt, ne
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from neuron_observer.collectors.decoding import decoder
 from neuron_observer.collectors.layouts import Rows, Sources, once
 from neuron_observer.model import Batch, Column, Layout, Missing, Why
-from neuron_observer.parsers.sysfs import COUNT_MAX, FELL_OFF, SCALARS, counts
-from neuron_observer.parsers.tables import TABLES
+from neuron_observer.parsers.sysfs import COUNT_MAX, counts
+from neuron_observer.sources.filesets import KeptFiles
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT, WitnessedHost
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ _REASONS = {
 # What a file gives that was there before: its driver went, or moved it.
 GONE = frozenset(Missing(Why.FAILED, _REASONS[number]) for number in (errno.ENOENT, errno.ENODEV))
 _TOO_LONG = Missing(Why.FAILED, "longer than its form allows")
-_NO_PART = Missing(Why.FAILED, "this part is not in the file")
 
 
 class BatchName(NamedTuple):
@@ -72,7 +71,6 @@ class Absent(NamedTuple):
 
 # From the cells as parsed and the wall clock to the cells as published.
 Guard: TypeAlias = "Callable[[Layout, list[Cell], float], list[Cell]]"
-_Decode: TypeAlias = "Callable[[bytes], tuple[Cell, ...]]"
 
 
 def source_prefix(base: str) -> str:
@@ -108,52 +106,14 @@ def make_layout(files: Sequence[FileRead], absent: Sequence[Absent], below: str)
     return Layout(columns, Sources(below, paths), Rows(columns))
 
 
-def _bounded(cell: Cell, limit: int | None) -> Cell:
-    if limit is None or not isinstance(cell, int) or cell <= limit:
-        return cell
-    if cell == 65535 and limit == 65534:
-        return FELL_OFF
-    return Missing(Why.FAILED, f"{cell} is above the largest possible value")
+class _Counted(NamedTuple):
+    """Files that changed together, and those among them that hold one count."""
 
-
-def _decoder(file: FileRead) -> _Decode:
-    formats = {target.source.format for target in file.targets}
-    if len(formats) == 1 and not formats.isdisjoint(TABLES):
-        return _table(file.targets)
-    if len(file.targets) == 1:
-        return _scalar(file.targets[0].source.format, file.targets[0].limit)
-    # a path map may read one file for several metrics
-    singles = [
-        _table((t,)) if t.source.format in TABLES else _scalar(t.source.format, t.limit)
-        for t in file.targets
-    ]
-    return lambda raw: tuple(decode(raw)[0] for decode in singles)
-
-
-def _table(targets: tuple[Target, ...]) -> _Decode:
-    parts = tuple((target.source.part, target.limit) for target in targets)
-    return _parts(targets[0].source.format, parts)
-
-
-@cache  # as `_scalar`
-def _parts(form: str, wanted: tuple[tuple[str, int | None], ...]) -> _Decode:
-    parse = TABLES[form]
-
-    def decode(raw: bytes) -> tuple[Cell, ...]:
-        parts = parse(raw)
-        return tuple(_bounded(parts.get(part, _NO_PART), limit) for part, limit in wanted)
-
-    return decode
-
-
-@cache  # thousands of files have a few forms
-def _scalar(form: str, limit: int | None) -> _Decode:
-    parse = SCALARS[form]
-
-    def decode(raw: bytes) -> tuple[Cell, ...]:
-        return (_bounded(parse(raw), limit),)
-
-    return decode
+    changed: list[int]
+    numbers: list[int]
+    largest: list[int]  # that each may hold
+    rows: tuple[int, ...]
+    others: list[int]
 
 
 class FileBatch:
@@ -176,12 +136,14 @@ class FileBatch:
         self.base = base
         index = self.layout.rows
         self._largest = once(tuple(map(_largest_count, files)))
-        self._decoders = once(tuple(_decoder(file) for file in files))
+        self._decoders = once(tuple(decoder(file) for file in files))
         rows = [tuple([index[t.spec.id, t.place] for t in file.targets]) for file in files]
         self._first_row = once(tuple([some[0] for some in rows]))
         self._rows = {number: some for number, some in enumerate(rows) if len(some) > 1}
         self.limits = once(tuple(_size(file) for file in files))
         self._files = host.file_set(base, self.paths, self.limits, keep=keep)
+        self._kept = self._files if isinstance(self._files, KeptFiles) else None
+        self._counted = _Counted([], [], [], (), [])
         self._guard = guard
         self._witness: Witness | None = None
         if isinstance(host, WitnessedHost):
@@ -222,38 +184,56 @@ class FileBatch:
         if self._witness:
             read_at, seconds = self._witness.took(read_at, seconds)
         before, untouched = self._published, self._published is self._parsed
-        rows: Iterable[int] = self._parse(raw)
+        rows = self._parse(raw)
         cells = self._guard(self.layout, self._parsed, wall) if self._guard else self._parsed
         if cells is before:  # not one byte is another
             return Batch(*self.name, self.layout, cells, read_at, seconds)
         if self._guard or not untouched:
-            rows = compress(range(len(cells)), map(ne, cells, before))
+            rows = tuple(compress(range(len(cells)), map(ne, cells, before)))
         self._published = cells
-        changed = tuple(row for row in rows if cells[row] != before[row])
+        changed = tuple([row for row in rows if cells[row] != before[row]])
+        if changed == rows:
+            changed = rows  # the same object as the time before tells that the same rows changed
         return Batch(*self.name, self.layout, cells, read_at, seconds, changed)
 
     def _parse(self, raw: list[Content]) -> tuple[int, ...]:
         """Parse the files whose bytes are not what they were; the rows that they give."""
         before, self._raw = self._raw, raw
-        if raw == before:
-            return ()
-        changed = list(compress(range(len(raw)), map(ne, raw, before)))
+        changed = self._changed(before)
         if not changed:
             return ()
         if self._witness:
             self._witness.changed(changed, raw)
         self._parsed = self._parsed.copy()
-        plain = [number for number in changed if self._largest[number]]
-        values = counts([raw[number] for number in plain])
-        if values is None or any(map(gt, values, [self._largest[number] for number in plain])):
+        if self._counted.changed is not changed:
+            self._counted = self._count(changed)
+        _, numbers, largest, rows, others = self._counted
+        values = counts([raw[number] for number in numbers])
+        if values is None or any(map(gt, values, largest)):
             return self._parse_each(changed, before)
-        rows = tuple([self._first_row[number] for number in plain])
         for row, value in zip(rows, values, strict=True):
             self._parsed[row] = value
-        if len(plain) == len(changed):
-            return rows
-        others = [number for number in changed if not self._largest[number]]
-        return rows + self._parse_each(others, before)
+        return rows + self._parse_each(others, before) if others else rows
+
+    def _changed(self, before: list[Content]) -> list[int]:
+        """Which files' bytes are not what they were; the same list while the same ones change."""
+        raw = self._raw
+        if raw is before:
+            return []
+        told = self._kept.changed_since(before) if self._kept else None
+        if told is not None:
+            return told
+        return [] if raw == before else list(compress(range(len(raw)), map(ne, raw, before)))
+
+    def _count(self, changed: list[int]) -> _Counted:
+        numbers = [number for number in changed if self._largest[number]]
+        return _Counted(
+            changed,
+            numbers,
+            [self._largest[number] for number in numbers],
+            tuple([self._first_row[number] for number in numbers]),
+            [number for number in changed if not self._largest[number]],
+        )
 
     def _parse_each(self, numbers: Iterable[int], before: list[Content]) -> tuple[int, ...]:
         return tuple(

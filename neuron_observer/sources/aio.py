@@ -10,11 +10,11 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import struct
 import sys
-from functools import cache, lru_cache
-from itertools import accumulate
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from neuron_observer.sources.slots import Slots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,41 +127,36 @@ class Reads:
         """OSError where the kernel gives no context."""
         count = len(descriptors)
         self._call = _call(calls)
-        self._buffer = ctypes.create_string_buffer(sum(limits))
-        self._bytes = memoryview(self._buffer).cast("B")
-        self._limits = tuple(limits)
+        self._slots = Slots(limits)
         self._requests = (_Request * count)()
         self._pointers = (ctypes.c_void_p * count)()
-        where, request = ctypes.addressof(self._buffer), ctypes.addressof(self._requests)
-        starts = accumulate(limits, initial=0)
-        for i, (descriptor, limit, start) in enumerate(
-            zip(descriptors, limits, starts, strict=False)
-        ):
+        request = ctypes.addressof(self._requests)
+        places = zip(descriptors, limits, self._slots.addresses(), strict=True)
+        for i, (descriptor, limit, address) in enumerate(places):
             one = self._requests[i]  # filled in place: an assignment would keep another object
             one.data, one.opcode, one.descriptor = i, _READ_ONLY, descriptor
-            one.buffer, one.size = where + start, limit
+            one.buffer, one.size = address, limit
             self._pointers[i] = request + i * ctypes.sizeof(_Request)
         # The arguments of nearly every call, made once.
         self._submit_all = ctypes.c_long(count), ctypes.byref(self._pointers)
         self._every = ctypes.c_long(count)
         self._order = _numbers(count)
-        # Of the last read. A bytearray compares with what lies in memory without a copy of it.
-        self._results, self._data = bytearray(), bytearray()
-        self._sizes: list[int] = []
-        self._form = struct.Struct("")
-        self._contents: list[bytes] = []
+        self._results = bytearray()  # of the last read
         _Channels.give(_Channels.take(self._call, count))  # refused now, it is refused once
 
     def read(self) -> list[bytes]:
         """What each holds now, the same list as before if nothing is new; OSError if one fails."""
-        if self._transfer() and self._data == self._bytes:
-            return self._contents
-        self._data[:] = self._bytes
-        self._contents = list(self._form.unpack(self._data))
-        return self._contents
+        contents = self._slots.contents(self._transfer())
+        for number, address in self._slots.moved():
+            self._requests[number].buffer = address
+        return contents
 
-    def _transfer(self) -> bool:
-        """Read all into the buffer; whether each gave as much as before."""
+    def changed_since(self, contents: object) -> list[int] | None:
+        """What the last read changed of what the one before it gave; None: that gave another."""
+        return self._slots.changed_since(contents)
+
+    def _transfer(self) -> list[int] | None:
+        """Read all; how much each gave, or None if as much as before."""
         count, done = len(self._order), 0
         failure: OSError | None = None
         channel = _Channels.take(self._call, count)
@@ -180,9 +175,7 @@ class Reads:
         if failure:
             self._results.clear()  # of some
             raise failure
-        if not alike:
-            self._take_sizes()
-        return alike
+        return None if alike else self._sizes()
 
     def _gather(self, channel: _Channel, count: int) -> None:
         """Take the results of so many reads, without a limit of time."""
@@ -202,8 +195,8 @@ class Reads:
         pointers = ctypes.byref(self._pointers, done * ctypes.sizeof(ctypes.c_void_p))
         return ctypes.c_long(len(self._order) - done), pointers
 
-    def _take_sizes(self) -> None:
-        """How much each gave."""
+    def _sizes(self) -> list[int]:
+        """How much each gave; OSError if one failed."""
         words = memoryview(bytes(self._results)).cast("q")
         found, sizes = words[0::_EVENT_WORDS].tolist(), words[2::_EVENT_WORDS].tolist()
         if found != self._order:  # as they came
@@ -212,19 +205,12 @@ class Reads:
             number = -min(sizes)
             self._results.clear()
             raise OSError(number, os.strerror(number))
-        if sizes != self._sizes:
-            parts = [f"{n}s{most - n}x" for n, most in zip(sizes, self._limits, strict=True)]
-            self._form, self._sizes = _form("".join(parts)), sizes
+        return sizes
 
 
 @cache  # one library, however many sets
 def _call(numbers: _Calls) -> _Call:
     return _Call(numbers)
-
-
-@lru_cache(64)  # devices that are alike give as much, until their counters have grown
-def _form(text: str) -> struct.Struct:
-    return struct.Struct(text)
 
 
 def open_reads(descriptors: Sequence[int], limits: Sequence[int]) -> Reads | None:

@@ -141,6 +141,10 @@ class KeptFiles:
             return cast("list[Content]", self._reads.read())
         return list(map(os.pread, self._descriptors, self._limits, repeat(0)))
 
+    def changed_since(self, contents: object) -> list[int] | None:
+        """What differs now from what the read before the last gave; None if that is not known."""
+        return self._reads.changed_since(contents) if self._reads else None
+
     def _read_singly(self) -> None:
         """Until a descriptor is new: a kernel without AIO for such files is not asked each time."""
         self._reads = None

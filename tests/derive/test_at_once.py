@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from neuron_observer.model import Cell, Missing, Why
 from tests.derive.snapshots import CORES, DENIED, snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from neuron_observer.model import Batch
 
 COUNTERS = ("core.flops", "core.time_in_use", "core.execution.success", "core.inferences")
@@ -22,7 +25,7 @@ usual = st.tuples(*[st.integers(1, 900_000)] * 2)  # two seconds hold more micro
 other = st.sampled_from([0, -1, 1.5, "x", DENIED, 3_000_000, 1e15, True])
 
 
-def _batch(cells: dict[str, tuple[Cell, ...]], at: float) -> Batch:
+def _batch(cells: Mapping[str, tuple[Cell, ...]], at: float) -> Batch:
     rows = {metric: list(zip(CORES, some, strict=True)) for metric, some in cells.items()}
     return make_batch("sysfs", rows, at)
 
@@ -56,6 +59,19 @@ def test_gives_what_is_given_one_by_one(
         rates = CoreRates([(before, now)], CORES, None)
         expected = [cell for metric in METRICS for cell in rates.cells(metric)]
         assert list(map(repr, found)) == list(map(repr, expected))
+
+
+@pytest.mark.parametrize("metric", ["core.flops", "core.time_in_use", "core.inferences"])
+@pytest.mark.parametrize("odd", [0, 5, 1.5e15, "x", DENIED])
+def test_what_is_out_of_the_ordinary_takes_a_closer_look(metric: str, odd: Cell) -> None:
+    """A fall, rest, no whole number, no number."""
+    before = _batch(dict.fromkeys(COUNTERS, (5, 5)), 100.0)
+    usual: dict[str, tuple[Cell, ...]] = dict.fromkeys(COUNTERS, (10, 10))
+    one = AtOnce(before.layout, CORES)
+    assert one.rates(before, _batch(usual, 102.0)) == pytest.approx(
+        [2.5e-6] * 2 + [2.5] * 4 + [1e6] * 2
+    )
+    assert one.rates(before, _batch(usual | {metric: (10, odd)}, 102.0)) is None
 
 
 def test_fits_where_all_counters_of_these_cores_are() -> None:

@@ -11,6 +11,7 @@ from neuron_observer.collectors.decoding import decoder
 from neuron_observer.collectors.layouts import Rows, Sources, once
 from neuron_observer.model import Batch, Column, Layout, Missing, Why
 from neuron_observer.parsers.sysfs import COUNT_MAX, counts
+from neuron_observer.picking import picker
 from neuron_observer.sources.filesets import KeptFiles
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT, WitnessedHost
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from neuron_observer.catalogue.spec import MetricSpec, Source
     from neuron_observer.clock import Clock
     from neuron_observer.model import Cell, Place
+    from neuron_observer.picking import Pick
     from neuron_observer.sources.filesets import Content
     from neuron_observer.sources.hostfs import HostFs, Witness
 
@@ -110,10 +112,14 @@ class _Counted(NamedTuple):
     """Files that changed together, and those among them that hold one count."""
 
     changed: list[int]
-    numbers: list[int]
+    contents: Pick
     largest: list[int]  # that each may hold
     rows: tuple[int, ...]
+    cells: Pick  # of the rows
     others: list[int]
+
+
+_NOTHING = _Counted([], picker(()), [], (), picker(()), [])
 
 
 class FileBatch:
@@ -143,7 +149,9 @@ class FileBatch:
         self.limits = once(tuple(_size(file) for file in files))
         self._files = host.file_set(base, self.paths, self.limits, keep=keep)
         self._kept = self._files if isinstance(self._files, KeptFiles) else None
-        self._counted = _Counted([], [], [], (), [])
+        self._fetched: list[Content] = []
+        self._times = 0.0, 0.0, 0.0  # begin, seconds and wall clock of fetching
+        self._counted = _NOTHING
         self._guard = guard
         self._witness: Witness | None = None
         if isinstance(host, WitnessedHost):
@@ -174,10 +182,23 @@ class FileBatch:
 
     def poll(self, clock: Clock) -> Batch:
         """Read all files once."""
+        self.fetch(clock)
+        return self.look()
+
+    def fetch(self, clock: Clock) -> None:
+        """Read all files once; `look` says what came."""
         begin = clock.monotonic()
-        raw = self._files.read()
+        if self._kept:
+            self._kept.fetch()
+        else:
+            self._fetched = self._files.read()
         wall = clock.wall() if self._guard else 0.0
-        return self.take(raw, begin, clock.monotonic() - begin, wall)
+        self._times = begin, clock.monotonic() - begin, wall
+
+    def look(self) -> Batch:
+        """Make a batch of what was fetched last."""
+        raw = self._kept.contents() if self._kept else self._fetched
+        return self.take(raw, *self._times)
 
     def take(self, raw: list[Content], read_at: float, seconds: float, wall: float) -> Batch:
         """Make a batch of what somebody else read from `paths`."""
@@ -191,9 +212,10 @@ class FileBatch:
         if self._guard or not untouched:
             rows = tuple(compress(range(len(cells)), map(ne, cells, before)))
         self._published = cells
-        changed = tuple([row for row in rows if cells[row] != before[row]])
-        if changed == rows:
-            changed = rows  # the same object as the time before tells that the same rows changed
+        pick = self._counted.cells if rows is self._counted.rows else picker(rows)
+        moved = [*map(ne, pick(cells), pick(before))]
+        # the same object as the time before tells that the same rows changed
+        changed = rows if all(moved) else tuple(compress(rows, moved))
         return Batch(*self.name, self.layout, cells, read_at, seconds, changed)
 
     def _parse(self, raw: list[Content]) -> tuple[int, ...]:
@@ -207,8 +229,8 @@ class FileBatch:
         self._parsed = self._parsed.copy()
         if self._counted.changed is not changed:
             self._counted = self._count(changed)
-        _, numbers, largest, rows, others = self._counted
-        values = counts([raw[number] for number in numbers])
+        _, contents, largest, rows, _, others = self._counted
+        values = counts(contents(raw))
         if values is None or any(map(gt, values, largest)):
             return self._parse_each(changed, before)
         for row, value in zip(rows, values, strict=True):
@@ -227,11 +249,13 @@ class FileBatch:
 
     def _count(self, changed: list[int]) -> _Counted:
         numbers = [number for number in changed if self._largest[number]]
+        rows = tuple([self._first_row[number] for number in numbers])
         return _Counted(
             changed,
-            numbers,
+            picker(numbers),
             [self._largest[number] for number in numbers],
-            tuple([self._first_row[number] for number in numbers]),
+            rows,
+            picker(rows),
             [number for number in changed if not self._largest[number]],
         )
 

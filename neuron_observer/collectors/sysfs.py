@@ -15,7 +15,7 @@ from neuron_observer.collectors.plan import Plan, plan_device
 from neuron_observer.parsers.sysfs import word
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from neuron_observer.clock import Clock
     from neuron_observer.collectors.batching import Guard
@@ -125,8 +125,18 @@ class SysfsCollector:
             if lane == "fast" and self._fast:
                 found += self._poll_fast(self._fast)
             else:
-                found += [batch.poll(self._clock) for batch in self._batches.get(lane, ())]
+                found += self._poll(self._batches.get(lane, ()))
         return found
+
+    def _poll(self, batches: Sequence[FileBatch]) -> list[Batch]:
+        """All are read before one is looked at.
+
+        What the kernel goes through for a device is more than a processor's nearest memory holds:
+        code and data that look at a batch would have to come back for each.
+        """
+        for batch in batches:
+            batch.fetch(self._clock)
+        return [batch.look() for batch in batches]
 
     def _poll_fast(self, files: FileSet) -> list[Batch]:
         begin = self._clock.monotonic()

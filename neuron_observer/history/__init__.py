@@ -46,24 +46,20 @@ class _Track:
         self._packed_size = 0
         self._layout_size = 0  # while somebody else holds the layout too
 
-    def add(self, batch: Batch) -> bool:
-        """Take a batch; False if it is of other rows."""
-        seen = self._seen
-        if batch.layout is not seen.layout and batch.layout.rows != self.rows:
-            return False
-        if batch.read_at == seen.read_at:  # the one that is here already, perhaps marked as stale
-            return True
-        if self._open:
-            self._open.add(seen.cells, batch.cells, batch.read_at, batch.changed)
-        else:
-            self._open = Stretch(batch.cells, batch.read_at)
-        self._seen = batch
-        return True
+    def fits(self, batch: Batch) -> bool:
+        """Whether a batch is of these rows."""
+        return batch.layout is self._seen.layout or batch.layout.rows == self.rows
 
-    @property
-    def full(self) -> bool:
-        """Whether it is time to pack its open stretch."""
-        return self._open is not None and self._open.full
+    def add(self, batch: Batch) -> bool:
+        """Take a batch; whether it is time to pack the open stretch."""
+        seen = self._seen
+        if batch.read_at == seen.read_at:  # the one that is here already, perhaps marked as stale
+            return False
+        self._seen = batch
+        if self._open:
+            return self._open.add(seen.cells, batch.cells, batch.read_at, batch.changed)
+        self._open = Stretch(batch.cells, batch.read_at)
+        return False
 
     @property
     def size(self) -> int:
@@ -166,12 +162,12 @@ class History:
         if track is None:
             self._tracks[name] = _Track(batch)
             self._homes.clear()
-        elif not track.add(batch):
+        elif not track.fits(batch):
             track.retire()
             self._retired.append(track)
             self._tracks[name] = _Track(batch)
             self._homes.clear()
-        elif track.full:
+        elif track.add(batch):
             self._full[track] = None
 
     def _forget(self, horizon: float) -> None:

@@ -13,6 +13,7 @@ from operator import ne, sub
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from neuron_observer.model import Missing, Value
+from neuron_observer.picking import picker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -108,23 +109,31 @@ class Stretch:
         self._changes = 0
         # The last reads changed the same rows, as those of a steady job do: not in columns yet.
         self._rows: tuple[int, ...] = ()
+        self._pick = picker(())
         self._reads: list[int] = []
-        self._steps: list[list[Cell]] = []
+        self._steps: list[tuple[Cell, ...]] = []
 
     def add(
         self, before: list[Cell], cells: list[Cell], read_at: float, told: tuple[int, ...] = ()
-    ) -> None:
-        """One read more; `before` is what the read before it gave, `told` which rows differ."""
+    ) -> bool:
+        """One read more; `before` is what the read before it gave, `told` which rows differ.
+
+        Whether it is time to pack it.
+        """
         read = len(self._times)
         self._times.append(read_at)
-        rows = () if cells is before else _differing(before, cells, told)
+        if cells is not before:
+            self._take(read, cells, _differing(before, cells, told))
+        return read >= _READS - 1 or self._changes >= _CHANGES
+
+    def _take(self, read: int, cells: list[Cell], rows: tuple[int, ...]) -> None:
         if not rows:
             return
         if rows != self._rows:
             self._settle()
-            self._rows = rows
+            self._rows, self._pick = rows, picker(rows)
         self._reads.append(read)
-        self._steps.append([cells[row] for row in rows])
+        self._steps.append(self._pick(cells))
         self._changes += len(rows)
 
     def _settle(self) -> None:
@@ -134,11 +143,6 @@ class Stretch:
             reads += self._reads
             values += steps
         self._reads, self._steps = [], []
-
-    @property
-    def full(self) -> bool:
-        """Whether it is time to pack it."""
-        return len(self._times) >= _READS or self._changes >= _CHANGES
 
     @property
     def size(self) -> int:

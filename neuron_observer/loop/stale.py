@@ -30,10 +30,12 @@ def mark_stale(
     Lanes without a period are left as they are: what comes by itself ages by its own rules.
     """
     limits = {lane: STALE_AFTER * period for lane, period in periods.items()}
+    earliest = now - min(limits.values(), default=_NEVER)
     late = [
         number
         for number, batch in enumerate(batches)
-        if now - batch.read_at > limits.get(_MADE_WITH.get(batch.collector, batch.lane), _NEVER)
+        if batch.read_at < earliest
+        and now - batch.read_at > limits.get(_MADE_WITH.get(batch.collector, batch.lane), _NEVER)
     ]
     if not late:
         return batches

@@ -6,14 +6,15 @@ The layout of a batch is looked at once; from then on a tick costs one compariso
 from __future__ import annotations
 
 from itertools import compress
-from operator import itemgetter, ne
+from operator import ne
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from neuron_observer.catalogue import METRICS
 from neuron_observer.model import NODE, Missing, Place, Why
+from neuron_observer.picking import picker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from neuron_observer.model import Batch, Cell, Device, Snapshot
 
@@ -40,11 +41,7 @@ class _Rows:
 
     def __init__(self, rows: tuple[int, ...]) -> None:
         self.numbers = {row: number for number, row in enumerate(rows)}
-        self.pick: Callable[[list[Cell]], tuple[Cell, ...]] = (
-            itemgetter(*rows)
-            if len(rows) > 1
-            else lambda cells: tuple([cells[row] for row in rows])
-        )
+        self.pick = picker(rows)
 
 
 class _Watch:
@@ -125,8 +122,9 @@ class View:
             return None
         found: dict[_Key, Batch] = {}
         for (key, watch), batch in zip(self._watches.items(), batches, strict=True):
-            if watch.batch is not batch:
-                if key != _key(batch):
+            before = watch.batch
+            if before is not batch:
+                if before.layout is not batch.layout and key != _key(batch):
                     return None
                 found[key] = batch
         return found
@@ -134,8 +132,6 @@ class View:
     def _take(self, key: _Key, batch: Batch, changed: set[Spot]) -> bool:
         """Go on to a batch; whether it is of other files than the one before."""
         watch = self._watches.get(key)
-        if watch is not None and key in self._awaited and batch.read_at > watch.batch.read_at:
-            changed |= self._awaited.pop(key)
         if watch is None or not _same_layout(watch.batch, batch):
             watch = self._watches[key] = _Watch(batch, self._metrics, self._forms)
             changed.update(watch.spots)
@@ -143,6 +139,8 @@ class View:
         before, watch.batch = watch.batch, batch
         if before.cells is not batch.cells:
             changed.update(watch.take(batch))
+        if self._awaited and key in self._awaited and batch.read_at > before.read_at:
+            changed |= self._awaited.pop(key)
         return False
 
     def _of_driver(self, snapshot: Snapshot, changed: set[Spot]) -> bool:

@@ -142,11 +142,22 @@ class Reads:
         self._every = ctypes.c_long(count)
         self._order = _numbers(count)
         self._results = bytearray()  # of the last read
+        self._fresh_sizes: list[int] | None = None  # None: as before
         _Channels.give(_Channels.take(self._call, count))  # refused now, it is refused once
 
     def read(self) -> list[bytes]:
-        """What each holds now, the same list as before if nothing is new; OSError if one fails."""
-        contents = self._slots.contents(self._transfer())
+        """What each holds now; OSError if one fails."""
+        self.fetch()
+        return self.contents()
+
+    def fetch(self) -> None:
+        """Read all; OSError if one fails."""
+        self._fresh_sizes = self._transfer() or self._fresh_sizes
+
+    def contents(self) -> list[bytes]:
+        """What was read last, the same list as before if nothing is new."""
+        sizes, self._fresh_sizes = self._fresh_sizes, None
+        contents = self._slots.contents(sizes)
         for number, address in self._slots.moved():
             self._requests[number].buffer = address
         return contents

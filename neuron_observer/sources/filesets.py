@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 from array import array
+from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
@@ -61,18 +62,20 @@ class FreshFiles:
         except OSError as error:
             return [error] * len(self._names)
         contents: list[Content] = []
+        read, close = os.read, os.close
+        opened = partial(os.open, flags=_FLAGS, dir_fd=folder)
         try:
             for name, limit in zip(self._names, self._limits, strict=True):
                 try:
-                    descriptor = os.open(name, _FLAGS, dir_fd=folder)
+                    descriptor = opened(name)
                     try:
-                        contents.append(os.read(descriptor, limit))
+                        contents.append(read(descriptor, limit))
                     finally:
-                        os.close(descriptor)
+                        close(descriptor)
                 except OSError as error:
                     contents.append(error)
         finally:
-            os.close(folder)
+            close(folder)
         return contents
 
     def close(self) -> None:
@@ -117,6 +120,7 @@ class KeptFiles:
         self._open = 0
         self._reads: Reads | None = None  # of all descriptors as they are
         self._tried = False
+        self._fetched: list[Content] | None = None  # None: it lies with `_reads`
 
     @property
     def kept(self) -> int:
@@ -125,21 +129,36 @@ class KeptFiles:
 
     def read(self) -> list[Content]:
         """One read from the beginning a file; a file that fails costs only itself."""
+        self.fetch()
+        return self.contents()
+
+    def fetch(self) -> None:
+        """Read, and look at nothing yet."""
+        self._fetched = None
         if self._open == len(self._names):
             try:
-                return self._all()
+                self._fetch_all()
             except OSError:
                 self._read_singly()  # and find out below which one it was
-        return [self._one(number) for number in range(len(self._names))]
+            else:
+                return
+        self._fetched = [self._one(number) for number in range(len(self._names))]
 
-    def _all(self) -> list[Content]:
+    def _fetch_all(self) -> None:
         if not self._tried and len(self._names) >= MANY:
             from neuron_observer.sources.aio import open_reads  # noqa: PLC0415 - costs ctypes
 
             self._reads, self._tried = open_reads(self._descriptors, self._limits), True
         if self._reads:
-            return cast("list[Content]", self._reads.read())
-        return list(map(os.pread, self._descriptors, self._limits, repeat(0)))
+            self._reads.fetch()
+        else:
+            self._fetched = list(map(os.pread, self._descriptors, self._limits, repeat(0)))
+
+    def contents(self) -> list[Content]:
+        """What was fetched last."""
+        if self._fetched is None and self._reads:
+            return cast("list[Content]", self._reads.contents())
+        return self._fetched or []
 
     def changed_since(self, contents: object) -> list[int] | None:
         """What differs now from what the read before the last gave; None if that is not known."""

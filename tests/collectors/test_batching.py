@@ -25,6 +25,8 @@ from neuron_observer.model import Batch, Cell, Layout, Missing, Place, Why
 from neuron_observer.parsers.sysfs import FELL_OFF
 from neuron_observer.readings import reading
 from neuron_observer.sources.faulty import Fault, FaultyFs
+from neuron_observer.sources.filesets import MANY
+from neuron_observer.sources.hostfs import DirectoryFs
 from tests.hosts import host_of
 
 if TYPE_CHECKING:
@@ -201,6 +203,32 @@ def test_changed_rows_are_those_that_differ(polls: list[tuple[bytes, bytes, byte
             rows = range(len(before))
             assert set(now.changed) == {row for row in rows if before[row] != now.cells[row]}
         before = now.cells
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(
+        st.lists(
+            st.sampled_from([b"1\n", b"2\n", b"3\n", b"10\n", b"x\n", b""]), min_size=MANY
+        ).map(lambda some: some[:MANY])
+    )
+)
+def test_kept_files_are_the_same_batches(
+    tmp_path_factory: pytest.TempPathFactory, reads: list[list[bytes]]
+) -> None:
+    """As files that are opened anew, whichever change together, and whatever they hold then."""
+    folder = tmp_path_factory.mktemp("kept")
+    for number in range(MANY):
+        (folder / str(number)).write_bytes(b"0\n")
+    made = [FileRead(str(n), (target("core.execution.success", Place(0, n)),)) for n in range(MANY)]
+    fs, clock = DirectoryFs(str(folder)), ManualClock()
+    kept, fresh = (FileBatch(NAME, fs, "", made, keep=keep) for keep in (True, False))
+    for contents in reads:
+        for number, content in enumerate(contents):
+            (folder / str(number)).write_bytes(content)
+        one, other = kept.poll(clock), fresh.poll(clock)
+        assert (one.cells, one.changed) == (other.cells, other.changed)
+    kept.close()
 
 
 def test_changes_of_one_part_are_of_that_part(clock: ManualClock) -> None:

@@ -62,6 +62,19 @@ def test_nothing_new_is_the_same_list(reads: Reads, files: list[Path]) -> None:
     assert reads.read() != first
 
 
+def test_what_was_fetched_lies_until_it_is_looked_at(reads: Reads, files: list[Path]) -> None:
+    """However often it is fetched before, and whatever it was then."""
+    first = reads.read()
+    for text in ("a longer one\n", "4\n"):
+        files[4].write_text(text, "utf-8")
+        reads.fetch()
+    files[5].write_text("not yet\n", "utf-8")
+    assert reads.contents() is not first
+    assert reads.contents() == first
+    reads.fetch()
+    assert reads.contents()[4:6] == [b"4\n", b"not yet\n"]
+
+
 def test_is_cut_at_its_limit(files: list[Path], descriptors: list[int]) -> None:
     """A longer file leaves the one after it alone."""
     files[0].write_bytes(b"x" * 100)
@@ -153,6 +166,20 @@ def test_kept_files_find_the_one_that_fails(files: list[Path]) -> None:
     assert kept.kept == 0
 
 
+def test_kept_files_tell_what_changed(files: list[Path]) -> None:
+    """Since the read before; not where each was read by itself."""
+    kept = KeptFiles(str(files[0].parent), [file.name for file in files], [LIMIT] * MANY)
+    found = [kept.read() for _ in range(2)]
+    assert kept.changed_since(found[0]) is None  # they were opened with the first
+    files[7].write_text("x\n", "utf-8")
+    found.append(kept.read())
+    assert kept.changed_since(found[1]) == [7]
+    kept._drop(7)
+    kept.read()
+    assert kept.changed_since(found[2]) is None
+    kept.close()
+
+
 def test_without_aio_each_file_is_read_by_itself(
     files: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,9 +202,15 @@ def test_any_contents(tmp_path_factory: pytest.TempPathFactory, passes: list[lis
     descriptors = [os.open(path, os.O_RDONLY) for path in paths]
     reads = open_reads(descriptors, (8, 12, 16))
     assert reads is not None
+    before: list[bytes] = []
     for contents in passes:
         for path, content in zip(paths, contents, strict=True):
             path.write_bytes(content)
-        assert reads.read() == [contents[0][:8], contents[1], contents[2]]
+        found = reads.read()
+        assert found == [contents[0][:8], contents[1], contents[2]]
+        if before and found is not before:
+            differing = [n for n in range(3) if found[n] != before[n]]
+            assert reads.changed_since(before) == differing
+        before = found
     for descriptor in descriptors:
         os.close(descriptor)

@@ -241,6 +241,25 @@ def test_kernel_lines_of_a_host(
     assert lines_of(reader.poll(("fast",))) == []
 
 
+def test_a_silent_log_is_read_all_the_same(
+    machine: Machine, clock: ManualClock, opened: Callable[..., HostReader]
+) -> None:
+    """Its counts are of the time of the read, and none of them is told as changed."""
+    machine.say(record(1, SRAM, 4000.0))
+    reader = opened(DirectoryFs(str(machine.root)), clock, Options(kernel_log=True))
+    batches = []
+    for _ in range(3):
+        snapshot = reader.poll(("fast",))
+        batches += [one for one in snapshot.batches if one.collector == "kernel_log"]
+        clock.advance(1.0)
+    assert [one.read_at for one in batches] == [5000.0, 5001.0, 5002.0]
+    assert [one.changed for one in batches[1:]] == [(), ()]
+    assert batches[2].cells is batches[0].cells
+    machine.say(record(2, SRAM, 5002.0))
+    snapshot = reader.poll(("fast",))
+    assert count(snapshot, "read") == 2
+
+
 def test_it_is_off_by_default(
     machine: Machine, clock: ManualClock, opened: Callable[..., HostReader]
 ) -> None:

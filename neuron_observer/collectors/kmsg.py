@@ -8,7 +8,6 @@ registers cause are marked `ours`, so that they are never evidence (architecture
 from __future__ import annotations
 
 from collections import deque
-from copy import copy
 from itertools import dropwhile
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -87,6 +86,12 @@ class KernelCounts:
         self.ours = 0  # caused by our own reads
         self.suppressed = 0  # events between the burst and the latest of their kind
 
+    def copy(self) -> KernelCounts:
+        """As they are now."""
+        made = KernelCounts()
+        vars(made).update(vars(self))
+        return made
+
 
 class KernelBatch(NamedTuple):
     """What one collection brought."""
@@ -147,6 +152,7 @@ class KernelLogCollector:
         self._limit = limit
         self._gaps = 0
         self._counts = KernelCounts()
+        self._last_nothing: KernelBatch | None = None  # without a line
         known = look_back.cursor
         self._known = known if known and known.boot_id == self._boot_id else None
         self._last = self._known.sequence if self._known else None
@@ -161,14 +167,13 @@ class KernelLogCollector:
         return Cursor(self._boot_id, self._last, self._last_monotonic)
 
     def collect(self, now: float) -> KernelBatch:
-        """Take what is there; `now` is the wall clock."""
+        """Take what is there; `now` is the wall clock. Nothing new is the same batch again."""
+        lines = self._source.poll(self._limit)
+        if not lines:
+            return self._nothing()
         boot_time = self._look_back.boot_time()
         if self._oldest is None and self._look_back.seconds is not None and boot_time is not None:
             self._oldest = now - boot_time - self._look_back.seconds
-        lines = self._source.poll(self._limit)
-        if not lines:
-            self._count(0, 0)
-            return KernelBatch((), frozenset(), (), copy(self._counts), self._source.error)
         if self._last is not None:  # the record of these went out with the last collection
             lines = list(dropwhile(is_dictionary, lines))
         parsed = map(parse, whole_records(lines))
@@ -177,7 +182,15 @@ class KernelLogCollector:
         self._count(len(records), len(ours))
         found = self._events(records, ours, boot_time, now)
         events = tuple(sorted(found, key=lambda event: event.at))
-        return KernelBatch(records, ours, events, copy(self._counts), self._source.error)
+        return KernelBatch(records, ours, events, self._counts.copy(), self._source.error)
+
+    def _nothing(self) -> KernelBatch:
+        self._count(0, 0)
+        last, error = self._last_nothing, self._source.error
+        if last is None or last.error != error or vars(last.counts) != vars(self._counts):
+            last = KernelBatch((), frozenset(), (), self._counts.copy(), error)
+            self._last_nothing = last
+        return last
 
     def _count(self, read: int, ours: int) -> None:
         source, counts = self._source.counts, self._counts

@@ -73,6 +73,7 @@ class KernelReader:
             classify=self.classifier,
         )
         self._last: Batch | None = None
+        self._found: KernelBatch | None = None  # what it is made of
 
     @property
     def cursor(self) -> Cursor | None:
@@ -83,7 +84,11 @@ class KernelReader:
         """The batch and the events of what came since the last call."""
         now = self._clock.monotonic()
         found = self._collector.collect(self._clock.wall())
-        self._last = make_batch(self.name, self._rows(found), now, self._last)
+        if self._last and found is self._found:
+            self._last = self._last._replace(read_at=now, changed=())
+        else:
+            self._last = make_batch(self.name, self._rows(found), now, self._last)
+        self._found = found
         return [self._last], found.events
 
     def close(self) -> None:

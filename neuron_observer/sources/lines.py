@@ -31,6 +31,12 @@ class LineCounts:
         self.restarts = 0  # file rotated or truncated, child started again
         self.errors = 0  # reads that failed
 
+    def copy(self) -> LineCounts:
+        """As they are now."""
+        made = LineCounts()
+        vars(made).update(vars(self))
+        return made
+
 
 class LineSource(Protocol):
     """Where lines come from."""

@@ -6,7 +6,6 @@ import os
 import select
 import threading
 from collections import deque
-from copy import copy
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class PumpedLines:
     @property
     def counts(self) -> LineCounts:
         """The source's counts, with what this queue dropped."""
-        counts = copy(self._source.counts)
+        counts = self._source.counts.copy()
         counts.read -= self._dropped + len(self._queue)
         counts.dropped += self._dropped
         return counts

@@ -242,6 +242,25 @@ def test_an_unreadable_log_is_told() -> None:
     assert KernelLogCollector(source, look_back()).collect(NOW).error == source.error
 
 
+def test_nothing_new_is_the_same_batch() -> None:
+    """As long as nothing else is to be said: a drop, an error."""
+    source = Lines(record(1))
+    collector = KernelLogCollector(source, look_back())
+    first = collector.collect(NOW)
+    quiet = collector.collect(NOW)
+    assert quiet is not first
+    assert (quiet.records, quiet.counts.read) == ((), 1)
+    assert collector.collect(NOW) is quiet
+    source.counts.dropped = 3
+    dropped = collector.collect(NOW)
+    assert (dropped.counts.dropped, quiet.counts.dropped) == (3, 0)
+    assert collector.collect(NOW) is dropped
+    source.error = "Input/output error"
+    assert collector.collect(NOW).error == source.error
+    source.waiting = [record(2)]
+    assert collector.collect(NOW).counts.read == 2
+
+
 def test_counts_that_were_handed_out_do_not_change() -> None:
     """A batch may be kept in the history."""
     source = Lines(record(1))

@@ -8,6 +8,7 @@ from operator import gt, ne
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from neuron_observer.collectors.decoding import decoder
+from neuron_observer.collectors.guards import TIMELESS
 from neuron_observer.collectors.layouts import Rows, Sources, once
 from neuron_observer.model import Batch, Column, Layout, Missing, Why
 from neuron_observer.parsers.sysfs import COUNT_MAX, counts
@@ -161,6 +162,7 @@ class FileBatch:
         for cell in absent:
             self._parsed[index[cell.spec.id, cell.place]] = cell.reason
         self._published = self._parsed
+        self._trusted: tuple[list[Cell], list[Cell]] = ([], [])  # as parsed, as guarded
 
     @property
     def kept(self) -> int:
@@ -206,7 +208,7 @@ class FileBatch:
             read_at, seconds = self._witness.took(read_at, seconds)
         before, untouched = self._published, self._published is self._parsed
         rows = self._parse(raw)
-        cells = self._guard(self.layout, self._parsed, wall) if self._guard else self._parsed
+        cells = self._guarded(self._guard, wall) if self._guard else self._parsed
         if cells is before:  # not one byte is another
             return Batch(*self.name, self.layout, cells, read_at, seconds)
         if self._guard or not untouched:
@@ -217,6 +219,14 @@ class FileBatch:
         # the same object as the time before tells that the same rows changed
         changed = rows if all(moved) else tuple(compress(rows, moved))
         return Batch(*self.name, self.layout, cells, read_at, seconds, changed)
+
+    def _guarded(self, guard: Guard, wall: float) -> list[Cell]:
+        """What a guard makes of what was parsed; asked again only if its answer may differ."""
+        parsed, cells = self._trusted
+        if parsed is not self._parsed or guard not in TIMELESS:
+            cells = guard(self.layout, self._parsed, wall)
+            self._trusted = self._parsed, cells
+        return cells
 
     def _parse(self, raw: list[Content]) -> tuple[int, ...]:
         """Parse the files whose bytes are not what they were; the rows that they give."""
@@ -233,8 +243,9 @@ class FileBatch:
         values = counts(contents(raw))
         if values is None or any(map(gt, values, largest)):
             return self._parse_each(changed, before)
+        parsed = self._parsed
         for row, value in zip(rows, values, strict=True):
-            self._parsed[row] = value
+            parsed[row] = value
         return rows + self._parse_each(others, before) if others else rows
 
     def _changed(self, before: list[Content]) -> list[int]:

@@ -7,7 +7,7 @@ word), so a 0 beside an unreadable serial number is no 0. Signatures: 2.30.2
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from neuron_observer.catalogue.health import COMPONENTS
 from neuron_observer.contract import instant
@@ -77,6 +77,9 @@ def health_cache(layout: Layout, cells: list[Cell], _wall: float) -> list[Cell]:
     return _fell_off(
         layout, cells, ("device.health.unhealthy_components", "device.health.heartbeat")
     )
+
+
+TIMELESS: Final = frozenset({health_cache})  # of the same cells these always say the same
 
 
 def _fell_off(layout: Layout, cells: list[Cell], metrics: Iterable[str]) -> list[Cell]:

@@ -83,7 +83,10 @@ class Topology(NamedTuple):
 def read_topology(
     host: HostFs, *, thorough: bool = True, all_devices: bool = False, look_inside: bool = True
 ) -> Topology:
-    """Look at everything once; with `look_inside` off, the devices' trees are not walked."""
+    """Look at everything once; with `look_inside` off, only at which devices and driver there are.
+
+    Then the devices' trees are not walked and PCI functions are not looked for.
+    """
     problems: list[str] = []
     module = _module_folder(host, problems)
     driver = _driver(host, module)
@@ -114,7 +117,7 @@ def read_topology(
         devices=devices,
         class_folder=class_folder,
         module_folder=module,
-        functions=_functions(host, problems),
+        functions=_functions(host, problems) if look_inside else (),
         expected=INSTANCE_DEVICES.get(instance_type or ""),
         hidden=hidden,
         problems=tuple(problems),

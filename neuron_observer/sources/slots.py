@@ -72,7 +72,8 @@ class Slots:
             self._rest_form = self._form(range(len(sizes)))
             self._moving_form = self._form(self._numbers)
         self._rest_before[:], self._moving_before[:] = self._rest, self._moving
-        found = list(self._rest_form.unpack(self._rest))
+        same: dict[bytes, bytes] = {}  # most counters are 0: one object stands for all of them
+        found = [same.setdefault(one, one) for one in self._rest_form.unpack(self._rest)]
         self._latest = self._moving_form.unpack(self._moving)
         for number, content in zip(self._numbers, self._latest, strict=True):
             found[number] = content

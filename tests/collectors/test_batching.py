@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neuron_observer.catalogue import METRICS
+from neuron_observer.catalogue.health import COMPONENTS
 from neuron_observer.clock import ManualClock
 from neuron_observer.collectors import guards
 from neuron_observer.collectors.batching import (
@@ -376,6 +377,25 @@ def test_a_guard_has_the_last_word(clock: ManualClock) -> None:
     assert cells(second) == [Missing(Why.STALE, "old")] * 3
     assert batch.poll(clock).changed == ()
     assert seen == [clock.wall()] * 3
+
+
+def test_a_guard_that_knows_no_time_is_asked_once_of_the_same(clock: ManualClock) -> None:
+    """And anew as soon as a byte is another, or after nothing was read."""
+    names = {"device.health.unhealthy_components": "named", "device.health.heartbeat": "beat"}
+    files = [FileRead(name, (target(metric, DEVICE),)) for metric, name in names.items()]
+    every = ",".join(COMPONENTS).encode() + b"\n"
+    fs = host(named=every, beat=b"255\n")
+    batch = FileBatch(NAME, fs, BASE, files, guard=guards.health_cache)
+    first = batch.poll(clock)
+    assert first.cells == [FELL_OFF, FELL_OFF]
+    assert batch.poll(clock).cells is first.cells
+    away = Missing(Why.STALE, "late")
+    assert batch.missing(away, 1.0).cells == [away, away]
+    back = batch.poll(clock)
+    assert (back.cells, back.changed) == ([FELL_OFF, FELL_OFF], (0, 1))
+    fs.host = host(named=every, beat=b"7\n")
+    later = batch.poll(clock)
+    assert (later.cells[1], later.changed) == (7, (0, 1))
 
 
 @pytest.mark.parametrize(

@@ -201,3 +201,15 @@ def test_a_node_that_goes_while_we_look_hides_nothing() -> None:
     nodes = {f"dev/neuron{n}": b"" for n in (0, 1)}
     found = read_topology(Going(host_of({f"{VIRTUAL}/neuron1/core_count": b"8"} | nodes)))
     assert [device.number for device in found.devices] == [1]
+
+
+def test_a_glance_tells_devices_and_driver_alone(tree: Callable[[str], ListingFs]) -> None:
+    """It is taken every few seconds, and hundreds of files tell what nobody asks it for."""
+    host = tree("trn2.48xlarge-2.30.2-busy")
+    whole, glance = (read_topology(host, look_inside=inside) for inside in (True, False))
+    assert len(whole.functions) == 16
+    assert glance.functions == ()
+    assert [(one.number, one.path) for one in glance.devices] == [
+        (one.number, one.path) for one in whole.devices
+    ]
+    assert (glance.driver, glance.hidden) == (whole.driver, whole.hidden)

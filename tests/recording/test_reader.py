@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import gzip
-import re
 import json
+import re
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.recording.heard import Files, Heard, Told
     from neuron_observer.sources.filesets import Content
+    from neuron_observer.sources.form import Patch
     from neuron_observer.sources.hostfs import Space
     from neuron_observer.sources.lines import LineSource
     from neuron_observer.sources.replay import Log
@@ -108,6 +109,11 @@ class HostTape:
             self._structure.append(encoding.file_row(path, found))
         elif found != errno.ENOENT:
             self._structure.append(encoding.error_row(path, found))
+
+    def pieces(self, path: str, size: int, pieces: Sequence[Patch]) -> bool:
+        """Of a file of this size these pieces were read; False if what it holds is not known."""
+        with self._lock:
+            return self._structure is None and self._loose.pieces(path, size, pieces)
 
     def listed(self, path: str, entries: Sequence[Entry] | OSError) -> None:
         """A directory was listed."""

@@ -60,7 +60,7 @@ class Blame:
 
     def clusters(self, channel: Channel) -> list[Cluster]:
         """The open episodes of a channel by scope; a warning draws in what began with it."""
-        flagged = channel.tier > Tier.NONE
+        flagged = channel.flagged
         if not flagged.any():
             return []
         warned = channel.tier >= Tier.WARNING
@@ -131,7 +131,7 @@ class Blame:
 
     def job_input(self, channel: Channel, period: float) -> list[Suspect]:
         """All ranks wait for their data alike; the channel has one row, the job."""
-        if channel.tier[0] == Tier.NONE:
+        if channel.calm[0]:
             return []
         share = float(channel.excess(np.array([0]))[0])
         return [

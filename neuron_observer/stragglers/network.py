@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from neuron_observer.stragglers.channel import Channel, Tier
+from neuron_observer.stragglers.channel import Channel
 from neuron_observer.stragglers.residuals import Baseline, Scale
 from neuron_observer.stragglers.robust import Groups, sigma
 
@@ -64,7 +64,7 @@ class Transfers:
         if ready.any():
             self._scale.add(self._baseline.scale(ready))
         residual = logs - self._baseline.value
-        calm = residual[self.channel.tier == Tier.NONE]
+        calm = residual[self.channel.calm]
         noise = self._scale.add(sigma(calm) if calm.size else float("nan"))
         if not np.isfinite(noise):
             return
@@ -90,7 +90,7 @@ class Transfers:
 
     def slow(self) -> Ints:
         """The groups whose transfers are slow."""
-        return np.flatnonzero(self.channel.tier > Tier.NONE)
+        return np.flatnonzero(self.channel.flagged)
 
     def excess(self, groups: Ints) -> float:
         """Seconds a step that these groups' transfers take longer, at most."""

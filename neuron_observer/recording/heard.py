@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections import deque
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from neuron_observer.recording import encoding, filters
@@ -11,12 +12,13 @@ from neuron_observer.recording.patches import BLOCK, narrowed, patches, weight
 from neuron_observer.sources.form import Patch, patched
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from neuron_observer.recording.patches import Patches
     from neuron_observer.sources.filesets import Content
 
 LARGE = 2048  # bytes of a file of which only what changed is held
+PORTION = 1 << 15  # bytes of a row, about
 LOOSE = 0  # the number of the set of files that are read one by one
 _BYTES = {bytes}
 
@@ -42,7 +44,7 @@ Told: TypeAlias = "bytes | int | Patches"  # of a file: its bytes, an errno, or 
 class Files(Protocol):
     """A set of files, as rows."""
 
-    def rows(self, positions: list[int], contents: list[Told]) -> list[str]:
+    def rows(self, positions: list[int], contents: list[Told]) -> Iterable[str]:
         """Rows of contents that are new."""
         ...
 
@@ -243,35 +245,47 @@ class LooseTape:
         del self._last[position]
         self._told.discard(position)
 
-    def rows(self, positions: list[int], contents: Sequence[Told]) -> list[str]:
-        """Rows of contents that are new; the last word of each counts."""
-        found: list[str] = []
+    def rows(self, positions: Sequence[int], contents: Sequence[Told]) -> Iterator[str]:
+        """Rows of contents that are new, made as they are taken; the last word of each counts."""
         read: dict[int, bytes] = {}
         for position, one in zip(positions, contents, strict=True):
             path = self._paths[position]
             if isinstance(one, int):
                 read.pop(position, None)
-                found.append(encoding.error_row(path, one))
+                yield encoding.error_row(path, one)
                 continue
             if isinstance(one, tuple):
                 if position in read:
                     read[position] = patched(read[position], map(Patch._make, one))
                 else:
-                    found.append(encoding.patch_row(LOOSE, position, one))
+                    yield encoding.patch_row(LOOSE, position, one)
                 continue
             if position not in self._told:
                 self._told.add(position)
-                found.append(encoding.row("file", [LOOSE, position, path]))
+                yield encoding.row("file", [LOOSE, position, path])
             read[position] = one
-        if read:
-            texts = list(read.values())
-            found += encoding.set_rows(LOOSE, self._paths.__getitem__, list(read), texts)
-        return found
+        for some in _portions(read):
+            path_of = self._paths.__getitem__
+            yield from encoding.set_rows(LOOSE, path_of, some, [read[one] for one in some])
 
-    def standing(self) -> list[str]:
-        """Rows of all of them; of those that are gone the paths are forgotten."""
+    def standing(self) -> Iterator[str]:
+        """Rows of all of them as they are now; of those that are gone the paths are forgotten."""
         self._paths = {position: path for path, position in self._positions.items()}
         self._told = set()
         contents = [_fixed(self._last[position]) for position in self._paths]
         table = encoding.row("files", [LOOSE, "", []])
-        return [table, *self.rows(list(self._paths), contents)]
+        return chain([table], self.rows([*self._paths], contents))
+
+
+def _portions(read: Mapping[int, bytes]) -> Iterator[list[int]]:
+    """Few at a time, if they are large: as text they take several times their bytes."""
+    some: list[int] = []
+    size = 0
+    for position, content in read.items():
+        some.append(position)
+        size += len(content)
+        if size >= PORTION:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some

@@ -11,6 +11,7 @@ import errno
 import stat
 import threading
 from contextlib import contextmanager
+from itertools import chain
 from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -264,7 +265,7 @@ class HostTape:
         """Hand on what waits, packed."""
         ticks, self._ticks, self._hearing.weight = self._ticks, [], 0
         if ticks:
-            rows = [row for tick in ticks for row in _tick_rows(tick)]
+            rows = chain.from_iterable(map(_tick_rows, ticks))
             begin, end = ticks[0].monotonic, ticks[-1].monotonic
             self._take(Chunk(encoding.packed(rows), begin, end, len(ticks)))
 
@@ -272,13 +273,13 @@ class HostTape:
         """All that stands, packed; call it when nothing waits. The second part often stays."""
         with self._lock:
             self._loose.forget_ended(self._standing.processes)
-            rows = [*self._standing.rows(), *self._loose.standing()]
-            for files in self._sets.values():
-                rows += files.standing()
-        rows += [_log_row(word, told) for word, told in self._logs.items()]
+            standing, loose = [*self._standing.rows()], self._loose.standing()
+            rest = [row for files in self._sets.values() for row in files.standing()]
+        rest += [_log_row(word, told) for word, told in self._logs.items()]
         if self._periods:
-            rows.append(encoding.row("periods", self._periods))
-        return encoding.packed(["#base"]), self._packed_structure, encoding.packed(rows)
+            rest.append(encoding.row("periods", self._periods))
+        packed = encoding.packed(chain(standing, loose, rest))
+        return encoding.packed(["#base"]), self._packed_structure, packed
 
 
 def _log_row(word: str, told: tuple[object, ...]) -> str:

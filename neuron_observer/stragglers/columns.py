@@ -136,7 +136,7 @@ class Topology:
         for column in (role, replica, node, device, group, core):
             if column is not None and len(column) != ids.size:
                 raise ValueError(f"{len(column)} labels for {ids.size} ranks")
-        if np.unique(ids).size != ids.size:
+        if len(set(ids.tolist())) != ids.size:
             raise ValueError("a rank is listed twice")
         places: list[Hashable] | None = None
         if device is not None:

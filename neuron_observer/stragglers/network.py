@@ -12,7 +12,7 @@ import numpy as np
 
 from neuron_observer.stragglers.channel import Channel
 from neuron_observer.stragglers.residuals import Baseline, Scale
-from neuron_observer.stragglers.robust import Groups, sigma
+from neuron_observer.stragglers.robust import Groups, medians, sigma
 
 if TYPE_CHECKING:
     from neuron_observer.stragglers.channel import Moment
@@ -80,7 +80,7 @@ class Transfers:
         """The residuals that no busy time explains; NaN for those that one does."""
         if len(self._usual) < self._p.baseline:
             self._usual.append(busy)
-        late, level = np.median(self._usual, axis=0)
+        late, level = medians(np.array(self._usual))
         if abs(busy.level - level) > self._p.effect:
             return np.full_like(residual, np.nan)
         rise = self._now * (1 - np.exp(-residual))

@@ -15,6 +15,8 @@ from neuron_observer.cli.jobs import lines as jobs_lines
 from neuron_observer.client.frames import frame
 from neuron_observer.contract import snapshot_document
 from neuron_observer.jobs.report import JobTally
+from neuron_observer.loop import PERIODS
+from neuron_observer.loop.schedule import Schedule
 from neuron_observer.model import Confidence, Severity
 from neuron_observer.stragglers.alerts import alert
 from tests.live_jobs import LIVE, Bench, Training, Work, device
@@ -553,3 +555,21 @@ def test_calm_ranks_are_heard_every_other_time() -> None:
     bench.run(40)
     assert any(one.id == "straggler" and one.entity.rank == 3 for one in bench.standing)
     assert _heard(bench, 10) >= 10
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_calm_ranks_are_heard_at_once_when_somebody_goes(at: int) -> None:
+    """A map read anew with other figures is no reason; one without a rank is, at any look."""
+    bench = Bench(Training())
+    bench.loop.schedule = Schedule({**PERIODS, "jobs": 3.0})
+    bench.run(170 + at)
+    for rank in range(8):
+        bench.waits(rank, 0.01 * rank)
+    assert 9 <= _heard(bench, 20) <= 11
+    bench.kill(3)
+    ranks = bench.reader.ranks
+    assert ranks is not None
+    before = bench.clock.monotonic()
+    while len(bench.watched.ranks) == 8:
+        bench.run(1.0)
+    assert any(one.at >= before for one in ranks.heartbeats.gone)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from neuron_observer.collectors.heartbeat_file import LIMIT, HeartbeatFile
 from neuron_observer.jobs.beats import Beat, Gone, Mark
 from neuron_observer.model import NODE, Event
 from neuron_observer.parsers import flight_recorder as recorder
@@ -23,39 +24,18 @@ if TYPE_CHECKING:
 
     from neuron_observer.clock import Clock
     from neuron_observer.model import Job, Process
-    from neuron_observer.parsers.heartbeat import Head, Step
+    from neuron_observer.parsers.heartbeat import Head
     from neuron_observer.sources.hostfs import HostFs
-    from neuron_observer.sources.regular import Regular
 
     Traces: TypeAlias = dict[str, recorder.Group]
 
 PERIOD, IDLE_PERIOD = 1.0, 10.0  # seconds between looks: while there is a file, and else
 MOST_FILES: Final = 512  # that are looked at
 MOST_TOLD: Final = 64  # refused files that an event tells of
-RETRIES: Final = 3  # reads of a file that is written meanwhile
-LIMIT: Final = 32 * 1024  # bytes of a file
 UNKNOWN_FOR: Final = 60.0  # seconds that a process may be unknown: the job map has its own period
 _NAME: Final = re.compile(r"rank-([0-9]{1,10})-([0-9]{1,19})\.hb")
-FILLED_FOR: Final = 32  # steps back that the device's time in collectives may still come
 DUMP: Final = ".fr.json"  # of the same rank, if its user asked for it
 _BOOT: Final = "proc/sys/kernel/random/boot_id"
-
-
-class _File:
-    """What is remembered of one file."""
-
-    def __init__(self, mark: Mark, seen: float) -> None:
-        self.mark = mark
-        self.seen = seen
-        self.process: Process | None = None
-        self.head: Head | None = None
-        self.next_step = 0
-        self.last_filled = -1  # the last step whose time in collectives is the device's
-        self.regular = False
-        self.owner: int | None = None  # None: a recording does not tell
-        self.removed = False  # with its process, if that ended well
-        self.over = False  # its process is gone
-        self.refused = ""
 
 
 class HeartbeatCollector:
@@ -65,7 +45,7 @@ class HeartbeatCollector:
         self._host = host
         self._clock = clock
         self.folder = folder.strip("/")
-        self._files: dict[str, _File] = {}
+        self._files: dict[str, HeartbeatFile] = {}
         self._told: set[str] = set()
         self.idle_period = IDLE_PERIOD  # less where a job is awaited
         self._due = 0.0
@@ -104,7 +84,7 @@ class HeartbeatCollector:
                 del self._files[name]
         for name, mark in names.items():
             if name not in self._files:
-                file = self._files[name] = _File(mark, now)
+                file = self._files[name] = HeartbeatFile(mark, now)
                 file.regular, file.owner = self._owner(name)
         waiting = any(not file.over for file in self._files.values())
         self._due = now + (PERIOD if waiting else self.idle_period) - 0.1
@@ -155,29 +135,26 @@ class HeartbeatCollector:
         self.beats, self.gone = tuple(beats), tuple(gone)
         return list(self._tell())
 
-    def _beat(self, name: str, file: _File, process: Process, now: float) -> Beat | None:
+    def _beat(self, name: str, file: HeartbeatFile, process: Process, now: float) -> Beat | None:
         """The rank as its file shows it now; of an unchanged file the header that is known."""
         try:
             with regular(self._host, f"{self.folder}/{name}") as opened:
                 if opened.uid is not None and opened.uid != process.uid:
                     file.refused = f"owned by user {opened.uid}, its process is of {process.uid}"
                     return None
-                raw = _whole(opened, file.head)
+                content = file.read(opened)
         except OSError as error:
             file.refused = error.strerror or type(error).__name__
             return None
-        if raw is None and file.head is not None:
-            return Beat(process.pid, file.head, (), now, name)
-        head = parse.head(raw or b"")
+        if content is None:
+            return Beat(process.pid, file.head, (), now, name) if file.head else None
+        head = parse.head(content.front, content.size)
         why = head if isinstance(head, str) else self._wrong(head, file.mark)
         if why or isinstance(head, str):
             file.refused = why
             torn = why.startswith("torn") and file.head is not None
             return Beat(process.pid, file.head, (), now, name) if torn and file.head else None
-        if head.steps < file.next_step:  # another process cannot be: its start is the same
-            file.next_step, file.last_filled = 0, -1
-        steps, filled = _fresh(raw or b"", head, file)
-        file.head, file.next_step, file.refused = head, head.steps, ""
+        steps, filled = file.take(content, head)
         return Beat(process.pid, head, steps, now, name, filled)
 
     def _wrong(self, head: Head, mark: Mark) -> str:
@@ -187,7 +164,7 @@ class HeartbeatCollector:
             return "of an earlier boot"
         return ""
 
-    def _lost(self, name: str, file: _File, now: float) -> Gone | None:
+    def _lost(self, name: str, file: HeartbeatFile, now: float) -> Gone | None:
         """A process that is not there: it ended, it died, or it never was (yet)."""
         if file.process is None or file.head is None:
             if now - file.seen >= UNKNOWN_FOR:
@@ -198,7 +175,7 @@ class HeartbeatCollector:
         file.over = True
         return Gone(file.process.pid, last, file.removed or last.phase == "ended", now)
 
-    def _last(self, name: str, file: _File) -> Head:
+    def _last(self, name: str, file: HeartbeatFile) -> Head:
         """What stands in the file at the end; what was known of it where that cannot be read."""
         head = self._head(name)
         known = file.head
@@ -208,7 +185,7 @@ class HeartbeatCollector:
             return known
         return head
 
-    def _orphan(self, name: str, file: _File) -> str:
+    def _orphan(self, name: str, file: HeartbeatFile) -> str:
         """Why a file whose process was never there is not taken."""
         head = self._head(name)
         if isinstance(head, str):
@@ -260,37 +237,6 @@ class HeartbeatCollector:
             self._told.add(name)
             message = f"{self.folder}/{name} is not taken: {file.refused}"
             yield Event("heartbeat_refused", NODE, self._clock.wall(), message, {"file": name})
-
-
-def _fresh(raw: bytes, head: Head, file: _File) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
-    """The steps that were not read yet, and those read whose times the device has told since.
-
-    It tells them in order, some steps after each.
-    """
-    since = file.next_step
-    fresh = tuple(parse.steps(raw, head, since))
-    if head.source != "event":
-        return fresh, ()
-    first = max(since - FILLED_FOR, file.last_filled + 1)
-    filled = tuple(parse.told(raw, head, first, since))
-    known = [step.number for step in (*filled, *fresh) if step.source == "event"]
-    file.last_filled = max(known, default=file.last_filled)
-    return fresh, filled
-
-
-def _whole(opened: Regular, known: Head | None) -> bytes | None:
-    """The file between two equal even generations; None if nothing was written since."""
-    raw = b""
-    for _ in range(RETRIES):
-        front = parse.written(opened.read(parse.FRONT))
-        if known is not None and front == known.written:
-            return None
-        raw = opened.read(LIMIT)
-        after = parse.generation(opened.read(parse.FRONT))
-        if parse.generation(raw) == after and not (isinstance(after, int) and after % 2):
-            return raw
-    at = parse.GENERATION_AT
-    return raw[:at] + b"\x01" + bytes(7) + raw[at + 8 :]  # torn, and said so
 
 
 def _mark(match: re.Match[str]) -> Mark:

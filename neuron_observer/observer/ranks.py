@@ -12,12 +12,15 @@ from neuron_observer.jobs.kinds import NO_WORK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
     from neuron_observer.clock import Clock
     from neuron_observer.collectors.job_reader import JobReader
     from neuron_observer.model import Batch, Device, Event, Finding, Job
     from neuron_observer.observer.job_judge import JobJudge
     from neuron_observer.sources.hostfs import HostFs
+
+    Member: TypeAlias = tuple[str, str, int, float, bool]
 
 
 class RankReader:
@@ -30,7 +33,7 @@ class RankReader:
         self._jobs = jobs
         self._judge: JobJudge | None = None  # made with the first job: a node without costs none
         self.findings: tuple[Finding, ...] = ()
-        self._heard: tuple[Job, ...] | None = None  # the job map of the last hearing
+        self._heard: list[Member] = []  # of the job map of the last hearing
         self._may_pass = False  # the next hearing
 
     def look(self) -> None:
@@ -43,13 +46,15 @@ class RankReader:
     ) -> list[Event]:
         """Read what the ranks say, and judge their jobs; after the job map was read.
 
-        While all is calm every other time is passed over: no step is lost, their files hold many.
+        While all is calm and nobody comes or goes every other time is passed over: no step is lost,
+        their files hold many.
         """
         jobs = self._jobs.jobs
-        if self._may_pass and jobs is self._heard:
+        members = _members(jobs)
+        if self._may_pass and members == self._heard:
             self._may_pass = False
             return []
-        self._heard = jobs
+        self._heard = members
         events = self.heartbeats.read(jobs, certain=self._jobs.scan is not None)
         if self._judge is None and any(job.kind not in NO_WORK for job in jobs):
             from neuron_observer.observer.job_judge import JobJudge  # noqa: PLC0415 - see above
@@ -63,3 +68,12 @@ class RankReader:
     def marked(self, jobs: tuple[Job, ...]) -> tuple[Job, ...]:
         """The jobs of the map with how they get on."""
         return self._judge.marked(jobs) if self._judge else jobs
+
+
+def _members(jobs: Sequence[Job]) -> list[Member]:
+    """Who works in which job; their figures differ each time that the map is read."""
+    return [
+        (job.id, job.kind, rank.process.pid, rank.process.start, rank.process.state == "Z")
+        for job in jobs
+        for rank in job.ranks
+    ]

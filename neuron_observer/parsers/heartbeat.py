@@ -41,7 +41,10 @@ _BY_EVENT: Final = bytes([SOURCES.index("event")])
 _AT: Final = 24  # where _HEAD stands
 _COUNTS: Final = struct.Struct("<QQ")  # collectives entered, completed: beside the generation
 _COUNTS_AT: Final = 104
-_LABELS: Final = ((256, 64), (320, 64), (384, 128))
+_PROGRESS: Final = struct.Struct("<B6xQ")  # how times were taken, steps
+_PROGRESS_AT: Final = 73
+_LABELS: Final = struct.Struct("64s64s128s")  # role, replica, run
+_LABELS_AT: Final = 256
 _LONGEST: Final = 7 * 86_400.0  # seconds that a step is believed to take
 
 
@@ -118,13 +121,28 @@ def written(raw: bytes) -> tuple[int, int, int] | str:
     return count if isinstance(count, str) else (count, *_COUNTS.unpack_from(raw, _COUNTS_AT))
 
 
-def head(raw: bytes) -> Head | str:
-    """The header of a file that was read as a whole; else what is wrong with it."""
+def progress(raw: bytes) -> tuple[int, bool]:
+    """By the header how many steps are finished, and whether the device tells their times."""
+    source, steps = _PROGRESS.unpack_from(raw, _PROGRESS_AT)
+    return steps, source == _BY_EVENT[0]
+
+
+def place(number: int) -> int:
+    """Where the record of a step stands."""
+    return HEADER + number % RECORDS * RECORD
+
+
+def head(raw: bytes, size: int | None = None) -> Head | str:
+    """The header of a file that was read, at least so far; else what is wrong with it.
+
+    `size`: bytes of the file, where not all of them were read.
+    """
     count = generation(raw)
     if isinstance(count, str):
         return count
-    if len(raw) < SIZE:
-        return f"cut off: {len(raw)} of {SIZE} bytes"
+    size = len(raw) if size is None else size
+    if len(raw) < HEADER or size < SIZE:
+        return f"cut off: {size} of {SIZE} bytes"
     if count % 2:
         return "torn: it was being written"
     # fmt: off
@@ -136,7 +154,7 @@ def head(raw: bytes) -> Head | str:
         return f"pid {pid}, phase {phase}, source {source}: not what version 1 has"
     if not (isfinite(at) and isfinite(wall)):
         return "the time of its last write is no number"
-    role, replica, run = (_text(raw[first : first + size]) for first, size in _LABELS)
+    role, replica, run = _labels(raw[_LABELS_AT : _LABELS_AT + _LABELS.size])
     return Head(
         written=(count, entered, completed),
         pid=pid,
@@ -172,33 +190,33 @@ def head(raw: bytes) -> Head | str:
     )
 
 
-def steps(raw: bytes, of: Head, since: int = 0) -> list[Step]:
+def steps(raw: bytes, of: Head, since: int = 0, *, begin: int = 0) -> list[Step]:
     """The finished steps from number `since` on that the ring still holds, in order.
 
-    A record that is not of its step, or whose times cannot be, is left out.
+    A record that is not of its step, or whose times cannot be, is left out. `begin`: where the
+    bytes begin in the file.
     """
     found = []
     for number in range(max(since, of.steps - RECORDS), of.steps):
-        step = _step(raw, number, of)
+        step = _step(raw, place(number) - begin, number, of)
         if step is not None:
             found.append(step)
     return found
 
 
-def told(raw: bytes, of: Head, since: int, before: int) -> list[Step]:
+def told(raw: bytes, of: Head, since: int, before: int, *, begin: int = 0) -> list[Step]:
     """Of the steps from `since` to before `before`, those whose times are the device's."""
     found = []
     for number in range(max(since, of.steps - RECORDS), min(before, of.steps)):
-        at = HEADER + number % RECORDS * RECORD + _SOURCE_AT
-        if raw[at : at + 1] == _BY_EVENT:
-            step = _step(raw, number, of)
+        at = place(number) - begin
+        if raw[at + _SOURCE_AT : at + _SOURCE_AT + 1] == _BY_EVENT:
+            step = _step(raw, at, number, of)
             found += [step] if step is not None else []
     return found
 
 
-def _step(raw: bytes, number: int, of: Head) -> Step | None:
-    at = HEADER + number % RECORDS * RECORD
-    if len(raw) < at + RECORD:
+def _step(raw: bytes, at: int, number: int, of: Head) -> Step | None:
+    if not 0 <= at <= len(raw) - RECORD:
         return None
     # fmt: off
     (said, begin, end, inside, shortest, data, tokens, calls, flags, source,
@@ -232,7 +250,13 @@ def _instant(value: float) -> float | None:
     return value if isfinite(value) and value > 0 else None
 
 
-@lru_cache(maxsize=512)  # the labels of a rank do not change
+@lru_cache(maxsize=512)  # those of a rank do not change
+def _labels(raw: bytes) -> tuple[str | None, str | None, str | None]:
+    role, replica, run = _LABELS.unpack(raw)
+    return _text(role), _text(replica), _text(run)
+
+
+@lru_cache(maxsize=512)  # few operations have many names
 def _text(raw: bytes) -> str | None:
     """Zero-padded text without control characters."""
     return plain(raw.partition(b"\0")[0], 128).strip() or None

@@ -23,6 +23,7 @@ SCHEMA = "neuron-observer/recording/1"
 SUFFIX = ".nobs.gz"
 _GZIP = 31  # wbits: a member of a gzip file
 _LEVEL = 1  # of compression: the next one takes twice the time for a tenth of the bytes
+_AT_ONCE = 1 << 16  # characters that are packed at once
 _SEPARATOR = SEPARATOR.encode()
 _json = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -105,8 +106,21 @@ def tick_row(monotonic: float, wall: float, lanes: Iterable[str]) -> str:
     return f"#tick [{monotonic!r}, {wall!r}, {_json(list(lanes))}]"
 
 
-def packed(rows: Sequence[str]) -> bytes:
-    """Rows as one member of a gzip file: members one after another are a file again."""
+def packed(rows: Iterable[str]) -> bytes:
+    """Rows as one member of a gzip file: members one after another are a file again.
+
+    They are taken one after another, so that rows that are made meanwhile are not held as a whole.
+    """
     packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
-    text = "\n".join((*rows, "")).encode("utf-8", "surrogatepass")
-    return packer.compress(text) + packer.flush()
+    parts, waiting, size = [], [], 0
+    for one in rows:
+        waiting.append(one)
+        size += len(one)
+        if size >= _AT_ONCE:
+            parts.append(packer.compress(_lines(waiting)))
+            waiting, size = [], 0
+    return b"".join([*parts, packer.compress(_lines(waiting)), packer.flush()])
+
+
+def _lines(rows: Sequence[str]) -> bytes:
+    return "\n".join((*rows, "")).encode("utf-8", "surrogatepass")

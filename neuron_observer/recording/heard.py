@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import errno
 from collections import deque
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from neuron_observer.recording import encoding, filters
+from neuron_observer.recording.patches import BLOCK, narrowed, patches, weight
 from neuron_observer.sources.form import Patch, patched
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from neuron_observer.recording.patches import Patches
     from neuron_observer.sources.filesets import Content
 
 LARGE = 2048  # bytes of a file of which only what changed is held
-BLOCK = 64
-SIZES = (64 * BLOCK, 8 * BLOCK, BLOCK)  # of stretches that are compared
+PORTION = 1 << 15  # bytes of a row, about
 LOOSE = 0  # the number of the set of files that are read one by one
 _BYTES = {bytes}
 
@@ -36,29 +38,15 @@ class Changed:
 Took: TypeAlias = "tuple[FileSetTape, float, float]"
 # What else is heard is a row already.
 Heard: TypeAlias = "str | Took | Changed"
-Patches: TypeAlias = tuple[tuple[int, bytes], ...]  # offsets, and the bytes that stand there now
 Told: TypeAlias = "bytes | int | Patches"  # of a file: its bytes, an errno, or what changed in it
 
 
 class Files(Protocol):
     """A set of files, as rows."""
 
-    def rows(self, positions: list[int], contents: list[Told]) -> list[str]:
+    def rows(self, positions: list[int], contents: list[Told]) -> Iterable[str]:
         """Rows of contents that are new."""
         ...
-
-
-def patches(before: bytes, now: bytes) -> Patches:
-    """Blocks of equally long contents that differ, by ever smaller stretches: most do not."""
-    found = [0]
-    for whole, size in zip((len(now), *SIZES), SIZES, strict=False):
-        found = [
-            at
-            for start in found
-            for at in range(start, min(start + whole, len(now)), size)
-            if before[at : at + size] != now[at : at + size]
-        ]
-    return tuple([(at, now[at : at + BLOCK]) for at in found])
 
 
 class Hearing:
@@ -89,6 +77,10 @@ def process_of(path: str) -> str:
 def content_or_errno(content: Content) -> bytes | int:
     """An error holds the stack that it was raised in: its number is enough."""
     return (content.errno or errno.EIO) if isinstance(content, OSError) else content
+
+
+def _fixed(content: bytes | bytearray | int) -> bytes | int:
+    return bytes(content) if isinstance(content, bytearray) else content
 
 
 class FileSetTape:
@@ -190,7 +182,7 @@ class LooseTape:
         self._hearing = hearing
         self._positions: dict[str, int] = {}
         self._paths: dict[int, str] = {}  # of what waits to be packed, too
-        self._last: dict[int, bytes | int] = {}
+        self._last: dict[int, bytes | bytearray | int] = {}
         self._told: set[int] = set()  # positions of which a recording knows the path
         self._next = 0
 
@@ -212,12 +204,29 @@ class LooseTape:
         self._last[position] = content
         told: Told = content
         if isinstance(content, bytes) and len(content) > LARGE:
-            if isinstance(before, bytes) and len(before) == len(content):
+            if isinstance(before, bytes | bytearray) and len(before) == len(content):
                 told = patches(before, content)
-            blocks = len(content) // BLOCK if isinstance(told, bytes) else LARGE // BLOCK
+            blocks = weight(told) if isinstance(told, tuple) else len(content) // BLOCK
             self._hearing.weight += blocks
         self._hearing.weight += 1
         self._hearing.items.append(Changed(self, (position,), (told,)))
+
+    def pieces(self, path: str, size: int, pieces: Iterable[Patch]) -> bool:
+        """Parts of a file were read; False if the whole was not, or had another length."""
+        position = self._positions.get(path, -1)
+        last = self._last.get(position)
+        if last is None or isinstance(last, int) or len(last) != size:
+            return False
+        if isinstance(last, bytes):  # once: then it is changed where it stands
+            last = self._last[position] = bytearray(last)
+        told: list[tuple[int, bytes]] = []
+        for offset, piece in pieces:
+            told += narrowed(last, offset, piece)
+            last[offset : offset + len(piece)] = piece
+        if told:
+            self._hearing.weight += 1 + weight(told)
+            self._hearing.items.append(Changed(self, (position,), (tuple(told),)))
+        return True
 
     def forget(self, below: str) -> None:
         """Nothing stands below a folder any more."""
@@ -236,35 +245,47 @@ class LooseTape:
         del self._last[position]
         self._told.discard(position)
 
-    def rows(self, positions: list[int], contents: Sequence[Told]) -> list[str]:
-        """Rows of contents that are new; the last word of each counts."""
-        found: list[str] = []
+    def rows(self, positions: Sequence[int], contents: Sequence[Told]) -> Iterator[str]:
+        """Rows of contents that are new, made as they are taken; the last word of each counts."""
         read: dict[int, bytes] = {}
         for position, one in zip(positions, contents, strict=True):
             path = self._paths[position]
             if isinstance(one, int):
                 read.pop(position, None)
-                found.append(encoding.error_row(path, one))
+                yield encoding.error_row(path, one)
                 continue
             if isinstance(one, tuple):
                 if position in read:
                     read[position] = patched(read[position], map(Patch._make, one))
                 else:
-                    found.append(encoding.patch_row(LOOSE, position, one))
+                    yield encoding.patch_row(LOOSE, position, one)
                 continue
             if position not in self._told:
                 self._told.add(position)
-                found.append(encoding.row("file", [LOOSE, position, path]))
+                yield encoding.row("file", [LOOSE, position, path])
             read[position] = one
-        if read:
-            texts = list(read.values())
-            found += encoding.set_rows(LOOSE, self._paths.__getitem__, list(read), texts)
-        return found
+        for some in _portions(read):
+            path_of = self._paths.__getitem__
+            yield from encoding.set_rows(LOOSE, path_of, some, [read[one] for one in some])
 
-    def standing(self) -> list[str]:
-        """Rows of all of them; of those that are gone the paths are forgotten."""
+    def standing(self) -> Iterator[str]:
+        """Rows of all of them as they are now; of those that are gone the paths are forgotten."""
         self._paths = {position: path for path, position in self._positions.items()}
         self._told = set()
-        contents = [self._last[position] for position in self._paths]
+        contents = [_fixed(self._last[position]) for position in self._paths]
         table = encoding.row("files", [LOOSE, "", []])
-        return [table, *self.rows(list(self._paths), contents)]
+        return chain([table], self.rows([*self._paths], contents))
+
+
+def _portions(read: Mapping[int, bytes]) -> Iterator[list[int]]:
+    """Few at a time, if they are large: as text they take several times their bytes."""
+    some: list[int] = []
+    size = 0
+    for position, content in read.items():
+        some.append(position)
+        size += len(content)
+        if size >= PORTION:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some

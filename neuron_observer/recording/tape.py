@@ -11,6 +11,7 @@ import errno
 import stat
 import threading
 from contextlib import contextmanager
+from itertools import chain
 from json.encoder import encode_basestring_ascii as quoted
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.recording.heard import Files, Heard, Told
     from neuron_observer.sources.filesets import Content
+    from neuron_observer.sources.form import Patch
     from neuron_observer.sources.hostfs import Space
     from neuron_observer.sources.lines import LineSource
     from neuron_observer.sources.replay import Log
@@ -108,6 +110,11 @@ class HostTape:
             self._structure.append(encoding.file_row(path, found))
         elif found != errno.ENOENT:
             self._structure.append(encoding.error_row(path, found))
+
+    def pieces(self, path: str, size: int, pieces: Sequence[Patch]) -> bool:
+        """Of a file of this size these pieces were read; False if what it holds is not known."""
+        with self._lock:
+            return self._structure is None and self._loose.pieces(path, size, pieces)
 
     def listed(self, path: str, entries: Sequence[Entry] | OSError) -> None:
         """A directory was listed."""
@@ -258,7 +265,7 @@ class HostTape:
         """Hand on what waits, packed."""
         ticks, self._ticks, self._hearing.weight = self._ticks, [], 0
         if ticks:
-            rows = [row for tick in ticks for row in _tick_rows(tick)]
+            rows = chain.from_iterable(map(_tick_rows, ticks))
             begin, end = ticks[0].monotonic, ticks[-1].monotonic
             self._take(Chunk(encoding.packed(rows), begin, end, len(ticks)))
 
@@ -266,13 +273,13 @@ class HostTape:
         """All that stands, packed; call it when nothing waits. The second part often stays."""
         with self._lock:
             self._loose.forget_ended(self._standing.processes)
-            rows = [*self._standing.rows(), *self._loose.standing()]
-            for files in self._sets.values():
-                rows += files.standing()
-        rows += [_log_row(word, told) for word, told in self._logs.items()]
+            standing, loose = [*self._standing.rows()], self._loose.standing()
+            rest = [row for files in self._sets.values() for row in files.standing()]
+        rest += [_log_row(word, told) for word, told in self._logs.items()]
         if self._periods:
-            rows.append(encoding.row("periods", self._periods))
-        return encoding.packed(["#base"]), self._packed_structure, encoding.packed(rows)
+            rest.append(encoding.row("periods", self._periods))
+        packed = encoding.packed(chain(standing, loose, rest))
+        return encoding.packed(["#base"]), self._packed_structure, packed
 
 
 def _log_row(word: str, told: tuple[object, ...]) -> str:

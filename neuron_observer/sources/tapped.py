@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from neuron_observer.sources.filesets import Content, FileSet
+    from neuron_observer.sources.form import Patch
     from neuron_observer.sources.hostfs import Witness
     from neuron_observer.sources.lines import LineCounts, LineSource
     from neuron_observer.sources.replay import Log
@@ -36,6 +37,10 @@ class Tape(Protocol):
 
     def read(self, path: str, content: Content) -> None:
         """A file was read."""
+        ...
+
+    def pieces(self, path: str, size: int, pieces: Sequence[Patch]) -> bool:
+        """Of a file of this size these pieces were read; False if what it holds is not known."""
         ...
 
     def listed(self, path: str, entries: Sequence[Entry] | OSError) -> None:
@@ -263,19 +268,10 @@ class TappedLines:
         self._source.close()
 
 
-def told_whole(host: HostFs, path: str, read: Callable[[int], bytes]) -> Callable[[int], bytes]:
-    """Reads of an open file; the host's tape, if it has one, hears those that give all of it."""
+def tape_of(host: HostFs) -> Tape | None:
+    """The tape that hears a host, if one does."""
     tape: Tape | None = getattr(host, "tape", None)  # as `Tapped` has; asked for 64 files a second
-    if tape is None:
-        return read
-
-    def read_and_tell(limit: int) -> bytes:
-        content = read(limit)
-        if len(content) < limit:
-            tape.read(path, content)
-        return content
-
-    return read_and_tell
+    return tape
 
 
 def tapped(host: HostFs, tape: Tape) -> HostFs:

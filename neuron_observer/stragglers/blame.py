@@ -9,7 +9,7 @@ import numpy as np
 
 from neuron_observer.stragglers.channel import Tier
 from neuron_observer.stragglers.kinds import Kinds, Reason, Trend
-from neuron_observer.stragglers.robust import median
+from neuron_observer.stragglers.robust import distinct, median
 from neuron_observer.stragglers.scopes import Cluster, Scopes
 from neuron_observer.stragglers.suspects import Agreement, Kind, Scope, Suspect
 
@@ -60,13 +60,13 @@ class Blame:
 
     def clusters(self, channel: Channel) -> list[Cluster]:
         """The open episodes of a channel by scope; a warning draws in what began with it."""
-        flagged = channel.tier > Tier.NONE
+        flagged = channel.flagged
         if not flagged.any():
             return []
         warned = channel.tier >= Tier.WARNING
         if not warned.any():
             return self._scopes.clusters(flagged, channel.rising)
-        began = np.unique(channel.onset[warned])
+        began = distinct(channel.onset[warned])
         near = np.abs(channel.onset[:, None] - began[None, :]).min(axis=1) <= self._p.persist_of
         sure = warned | (flagged & near)
         rest = flagged & ~sure
@@ -86,7 +86,7 @@ class Blame:
     ) -> Suspect:
         """The suspect for ranks that compute longer."""
         rows = np.array(cluster.rows)
-        ratio = float(np.exp(np.median(channel.excess(rows))))
+        ratio = float(np.exp(median(channel.excess(rows))))
         seconds = median(self._busy.now[rows]) * (1 - 1 / ratio)
         reason = self.kinds.of_busy(rows, cluster.scope, seconds)
         young = int(channel.steps[rows].max()) < self._p.persist  # the means still move
@@ -101,7 +101,7 @@ class Blame:
     ) -> Suspect:
         """The suspect for ranks that wait for their data; the ratio is that of the step."""
         rows = np.array(cluster.rows)
-        share = float(np.median(channel.excess(rows)))
+        share = median(channel.excess(rows))
         basis = f"input +{share:.1%} of the step"
         reason = Reason(Kind.INPUT, (basis,), ("busy time",))
         cost = None if closed else share
@@ -121,7 +121,7 @@ class Blame:
                 step,
                 step,
                 0,
-                float(np.exp(np.median(ratio[list(cluster.rows)]))),
+                float(np.exp(median(ratio[list(cluster.rows)]))),
                 at,
                 basis=basis,
                 group=cluster.group,
@@ -131,7 +131,7 @@ class Blame:
 
     def job_input(self, channel: Channel, period: float) -> list[Suspect]:
         """All ranks wait for their data alike; the channel has one row, the job."""
-        if channel.tier[0] == Tier.NONE:
+        if channel.calm[0]:
             return []
         share = float(channel.excess(np.array([0]))[0])
         return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ class Tier(IntEnum):
     NOTICE = 1  # info
     WARNING = 2
     CRITICAL = 3
+
+
+_NONE: Final = int(Tier.NONE)  # numpy asks an enum for many an attribute before it takes the number
 
 
 class Moment(NamedTuple):
@@ -68,11 +71,21 @@ class Channel:
         self.warned[rows] = np.nan
 
     @property
+    def calm(self) -> Mask:
+        """Ranks without an episode."""
+        return np.equal(self.tier, _NONE)
+
+    @property
+    def flagged(self) -> Mask:
+        """Ranks with one."""
+        return np.greater(self.tier, _NONE)
+
+    @property
     def rising(self) -> Mask:
         """Ranks with an episode, or on the way to one."""
         latest = self._recent.last(np.arange(len(self.tier)), 1)[0]
         slow = np.nan_to_num(latest) > self._p.normal * self.effect
-        return np.asarray((self.tier > Tier.NONE) | ((self._sum > 0) & slow))
+        return np.asarray(self.flagged | ((self._sum > 0) & slow))
 
     def level(self, rows: Ints, window: int) -> Floats:
         """The median residual of these ranks over their last `window` updates."""
@@ -120,11 +133,11 @@ class Channel:
             return np.zeros(len(score), dtype=np.bool_)  # nothing is open and nobody is slow
         known = np.isfinite(score)
         total = np.clip(self._sum + np.where(known, move, 0.0), 0.0, 1.25 * h)
-        starts = known & (total > 0) & (self._sum == 0) & (self.tier == Tier.NONE)
+        starts = known & (total > 0) & (self._sum == 0) & self.calm
         self._sum = total
         if starts.any():
             self._start(np.flatnonzero(starts), moment)
-        alarms = np.flatnonzero((total >= h) & (self.tier == Tier.NONE))
+        alarms = np.flatnonzero((total >= h) & self.calm)
         if alarms.size:
             self._open(alarms, sigma)
         ended = self._close(known & (total < h / 4))
@@ -155,7 +168,7 @@ class Channel:
 
     def _close(self, low: Mask) -> Mask:
         self._quiet = np.where(low, self._quiet + 1, 0)
-        ended = (self.tier > Tier.NONE) & (self._quiet >= self._p.clear)
+        ended = self.flagged & (self._quiet >= self._p.clear)
         self.tier[ended] = Tier.NONE
         self.warned[ended] = np.nan
         return ended
@@ -166,6 +179,8 @@ class Channel:
         Two bursts side by side can fill k of m as well; so the run must not have come back
         to normal between, or k of m must hold over twice the time.
         """
+        if not self._busy:  # then nothing is open
+            return
         rows = np.flatnonzero(self.tier == Tier.NOTICE)
         if not rows.size:
             return

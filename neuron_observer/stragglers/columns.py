@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,9 @@ class TimeSource(IntEnum):
     BLOCKING = 2  # the host waited for the device
 
 
+NO_SOURCE: Final = int(TimeSource.NONE)  # to compare codes with: an enum takes numpy long
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Times:
     """A column of seconds and how each was taken: one source for all, or `(N,)` codes."""
@@ -62,7 +65,7 @@ class Times:
         if isinstance(self.source, TimeSource):
             good &= self.source is not TimeSource.NONE
         else:
-            good &= self.source != TimeSource.NONE
+            good &= self.source != NO_SOURCE
         return np.where(good, seconds, np.nan)
 
 
@@ -133,7 +136,7 @@ class Topology:
         for column in (role, replica, node, device, group, core):
             if column is not None and len(column) != ids.size:
                 raise ValueError(f"{len(column)} labels for {ids.size} ranks")
-        if np.unique(ids).size != ids.size:
+        if len(set(ids.tolist())) != ids.size:
             raise ValueError("a rank is listed twice")
         places: list[Hashable] | None = None
         if device is not None:

@@ -7,6 +7,7 @@ allow it, and says why in `Assessment.refusals`.
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from neuron_observer.stragglers.always import always_slow
 from neuron_observer.stragglers.blame import Blame, Seen
 from neuron_observer.stragglers.channel import Moment, Tier
-from neuron_observer.stragglers.columns import Times, TimeSource, Topology
+from neuron_observer.stragglers.columns import NO_SOURCE, Times, Topology
 from neuron_observer.stragglers.hints import NOTHING, Hints, Said, nobody
 from neuron_observer.stragglers.network import Busy, Transfers
 from neuron_observer.stragglers.parameters import ONLINE
@@ -115,12 +116,12 @@ class Detector:
     def period(self) -> float:
         """The usual step period in seconds."""
         usual = self._slowdown.usual
-        return usual if np.isfinite(usual) else USUAL_PERIOD
+        return usual if isfinite(usual) else USUAL_PERIOD
 
     @property
     def is_learned(self) -> bool:
         """Whether the usual period is known."""
-        return bool(np.isfinite(self._slowdown.usual))
+        return isfinite(self._slowdown.usual)
 
     def _judge(self, columns: StepColumns, seen: Seen) -> tuple[Suspect, ...]:
         """Move the channels; gives the suspects whose episodes ended."""
@@ -162,8 +163,7 @@ class Detector:
         """The ranks that nothing is said against; nobody while a slow job cannot be looked into."""
         if seen.busy is None and self._slowdown.current is not None:
             return np.zeros(self.topology.size, dtype=np.bool_)
-        flagged = np.maximum(self._busy.channel.tier, self._input.channel.tier)
-        return np.equal(flagged, Tier.NONE)
+        return self._busy.channel.calm & self._input.channel.calm
 
     def _assess(self, columns: StepColumns, seen: Seen, closed: tuple[Suspect, ...]) -> Assessment:
         """All that stands against somebody after this update."""
@@ -210,7 +210,7 @@ class Detector:
     def _too_few(self) -> tuple[str, ...]:
         """Why nobody is named although ranks are slower than their own past."""
         size = self.topology.size
-        flagged = int((self._busy.channel.tier > Tier.NONE).sum())
+        flagged = int(self._busy.channel.flagged.sum())
         if size >= self._p.least_ranks or flagged * 2 <= size:
             return ()
         slower = f"{flagged} of {size} ranks are slower than their own past"
@@ -263,9 +263,9 @@ class Detector:
         if self._source is None:
             self._source = source.copy()
             return
-        changed = (source != self._source) & (source != TimeSource.NONE)
+        changed = (source != self._source) & (source != NO_SOURCE)
         if changed.any():
-            self._busy.forget(changed & (self._source != TimeSource.NONE))
+            self._busy.forget(changed & (self._source != NO_SOURCE))
             self._source[changed] = source[changed]
 
     def _check(self, columns: StepColumns) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from neuron_observer.stragglers.channel import Tier
+from neuron_observer.stragglers.robust import distinct, median
 from neuron_observer.stragglers.suspects import Kind, Regime, Scope, Suspect
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Hints:
             first_step=int(channel.onset[first]),
             last_step=int(channel.last[slow].max()),
             slow_steps=int(channel.slow[slow].max()),
-            ratio=float(np.exp(np.median(channel.excess(slow)))),
+            ratio=float(np.exp(median(channel.excess(slow)))),
             since=float(channel.since[first]),
             worst=float(np.exp(np.nanmax(channel.worst[slow]))),
             basis=(f"shortest collective +{excess:.3g} s and nobody computes longer", *events),
@@ -152,7 +153,7 @@ class Hints:
         """The one label that these rows share."""
         if labels is None or not rows.size:
             return None
-        codes = np.unique(labels.codes[rows])
+        codes = distinct(labels.codes[rows])
         return labels.names[int(codes[0])] if len(codes) == 1 and codes[0] >= 0 else None
 
 

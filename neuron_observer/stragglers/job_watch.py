@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 TIERS: dict[int, StragglerTier] = {1: "notice", 2: "warning", 3: "critical"}
 MOST_GONE = 256
+_NOT_JUDGED = (None,) * 5  # period, busy, wait, input, tokens
 FEW_STEPS = 64  # of a rank in a look: its file holds four times as many
 
 
@@ -255,29 +256,38 @@ def _paces(world: World, seen: Seen) -> dict[int, RankPace]:
     found = {}
     for at, (row, one) in enumerate(zip(world.rows, world.now, strict=True)):
         if one.head is not None and one.process is not None:
-            pace = _pace(one.head, now, foremost)
-            found[row.pid] = _judged(pace, at, shown, marks.get(at)) if shown else pace
+            medians = _medians(shown, at) if shown else _NOT_JUDGED
+            pace = _pace(one.head, now, foremost, medians)
+            found[row.pid] = _marked(pace, marks[at]) if at in marks else pace
     return found
 
 
-def _judged(pace: RankPace, at: int, shown: Shown, mark: Mark | None) -> RankPace:
-    """With the medians of its last steps, and what stands against it."""
-    busy, wait, data, _, tokens = (
+def _medians(shown: Shown, at: int) -> tuple[float | None, ...]:
+    """Of the last steps of a rank: period, busy, wait, input, tokens."""
+    busy, wait, data, _, tokens = [
         value if isfinite(value := row[at]) else None for row in shown.rows
-    )
-    pace = pace._replace(period=shown.period, busy=busy, wait=wait, input=data, tokens=tokens)
-    if mark is None:
-        return pace
+    ]
+    return shown.period, busy, wait, data, tokens
+
+
+def _marked(pace: RankPace, mark: Mark) -> RankPace:
+    """With what stands against it."""
     tier, kind, ratio = mark
     return pace._replace(straggler=TIERS.get(int(tier)), kind=kind, ratio=round(ratio, 4))
 
 
-def _pace(head: Head, now: float, foremost: int) -> RankPace:
+def _pace(head: Head, now: float, foremost: int, medians: tuple[float | None, ...]) -> RankPace:
+    period, busy, wait, data, tokens = medians
     inside = head.inside_since
     return RankPace(
         phase=head.phase,
         step=head.steps,
         age=round(max(now - head.at, 0.0), 3),
+        period=period,
+        busy=busy,
+        wait=wait,
+        input=data,
+        tokens=tokens,
         source=head.source,
         entered=head.entered,
         completed=head.completed,

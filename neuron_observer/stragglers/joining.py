@@ -83,8 +83,8 @@ class Joiner:
             del self._open[min(self._open)]
         while len(self._filled) > FILLED_FOR:
             del self._filled[min(self._filled)]
-        for number in sorted(self._ends)[:-MOST_HELD]:
-            del self._ends[number]
+        while len(self._ends) > MOST_HELD:
+            del self._ends[min(self._ends)]
 
     def _align(self, row: int, known: _Row) -> bool:
         """Find how a rank counts; the first one counts as the job does."""

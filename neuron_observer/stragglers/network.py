@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from neuron_observer.stragglers.channel import Channel, Tier
+from neuron_observer.stragglers.channel import Channel
 from neuron_observer.stragglers.residuals import Baseline, Scale
-from neuron_observer.stragglers.robust import Groups, sigma
+from neuron_observer.stragglers.robust import Groups, medians, sigma
 
 if TYPE_CHECKING:
     from neuron_observer.stragglers.channel import Moment
@@ -64,7 +64,7 @@ class Transfers:
         if ready.any():
             self._scale.add(self._baseline.scale(ready))
         residual = logs - self._baseline.value
-        calm = residual[self.channel.tier == Tier.NONE]
+        calm = residual[self.channel.calm]
         noise = self._scale.add(sigma(calm) if calm.size else float("nan"))
         if not np.isfinite(noise):
             return
@@ -80,7 +80,7 @@ class Transfers:
         """The residuals that no busy time explains; NaN for those that one does."""
         if len(self._usual) < self._p.baseline:
             self._usual.append(busy)
-        late, level = np.median(self._usual, axis=0)
+        late, level = medians(np.array(self._usual))
         if abs(busy.level - level) > self._p.effect:
             return np.full_like(residual, np.nan)
         rise = self._now * (1 - np.exp(-residual))
@@ -90,7 +90,7 @@ class Transfers:
 
     def slow(self) -> Ints:
         """The groups whose transfers are slow."""
-        return np.flatnonzero(self.channel.tier > Tier.NONE)
+        return np.flatnonzero(self.channel.flagged)
 
     def excess(self, groups: Ints) -> float:
         """Seconds a step that these groups' transfers take longer, at most."""

@@ -20,6 +20,7 @@ from neuron_observer.stragglers.columns import (
 )
 from neuron_observer.stragglers.detector import Detector
 from neuron_observer.stragglers.parameters import ONLINE
+from neuron_observer.stragglers.robust import median
 from neuron_observer.stragglers.suspects import Regime, Scope
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ MEDIANS = 12  # steps in the figures that are shown of a rank
 _SOURCES = {"none": TimeSource.NONE, "blocking": TimeSource.BLOCKING, "event": TimeSource.EVENT}
 _COLUMNS = 5
 _BUSY, _WAIT, _INPUT, _SHORTEST, _TOKENS = range(_COLUMNS)
-_MEASURED = [_BUSY, _WAIT, _SHORTEST]  # what needs the time in collectives
+_UNKNOWN = (nan,) * _COLUMNS
 _MACHINES = {Scope.CORE, Scope.DEVICE, Scope.NODE}
 
 
@@ -84,8 +85,7 @@ class RankJudge:
         """Take one step."""
         values, ends, numbers = self._values(joined)
         periods = np.where(numbers == self._numbers + 1, ends - self._ends, np.nan)
-        known = periods[np.isfinite(periods) & (periods > 0)]
-        period = float(np.median(known)) if known.size else float("nan")
+        period = median(periods[periods > 0])
         there = np.isfinite(ends)
         self._ends = np.where(there, ends, self._ends)
         self._numbers = np.where(there, numbers, self._numbers)
@@ -100,7 +100,7 @@ class RankJudge:
         self._held.append((values, period))
         passed = sum(one for _, one in self._held if one > 0)
         awaits = self._awaits(joined)
-        if not pause and (awaits or (passed < SHORTEST and np.isfinite(period))):
+        if not pause and (awaits or (passed < SHORTEST and isfinite(period))):
             return
         held, self._held = self._held, []
         self._update(held, joined, clocks, side, pause=pause)
@@ -140,22 +140,27 @@ class RankJudge:
     def _values(self, joined: Joined) -> tuple[Floats, Floats, Ints]:
         """Busy, wait, input, shortest collective and tokens by rank; ends and numbers of steps."""
         size = len(self.rows)
-        values: Floats = np.full((5, size), np.nan)
-        ends: Floats = np.full(size, np.nan)
-        numbers: Ints = np.full(size, -2, dtype=np.int64)
+        found, ends, numbers = [_UNKNOWN] * size, [nan] * size, [-2] * size
+        last_ends, last_numbers = self._ends.tolist(), self._numbers.tolist()
+        sources = self._source.tolist()
         for row, step in joined.steps.items():
             ends[row], numbers[row] = step.end, step.number
-            before = float(self._ends[row]) if self._numbers[row] + 1 == step.number else None
+            before = last_ends[row] if last_numbers[row] + 1 == step.number else None
             source = TimeSource.NONE if step.async_handles else _SOURCES[step.source]
             if step.async_handles or source is TimeSource.BLOCKING or not self._sampled:
-                self._source[row] = source
-            values[:, row] = _split(step, before)
+                sources[row] = source
+            busy, wait, data, shortest, tokens = _split(step, before)
             if step.source == "event":  # with the others', once all have it
-                values[_MEASURED, row] = np.nan
+                busy = wait = shortest = nan
+            found[row] = busy, wait, data, shortest, tokens
         for row, step in joined.filled.items():
-            values[_MEASURED, row] = np.array(_split(step, None))[_MEASURED]
-            self._source[row] = TimeSource.NONE if step.async_handles else TimeSource.EVENT
-        return values, ends, numbers
+            busy, wait, _, shortest, _ = _split(step, None)
+            _, _, data, _, tokens = found[row]
+            found[row] = busy, wait, data, shortest, tokens
+            sources[row] = TimeSource.NONE if step.async_handles else TimeSource.EVENT
+        self._source = np.array(sources, dtype=np.uint8)
+        values = np.array([*zip(*found, strict=True)]) if size else np.empty((_COLUMNS, 0))
+        return values, np.array(ends), np.array(numbers, dtype=np.int64)
 
     def _times(self, seconds: Floats) -> Times:
         return Times(seconds, self._source.copy())
@@ -178,8 +183,8 @@ class RankJudge:
         if self._shown is None:
             held = self._recent[: min(self._count, MEDIANS)]
             rows = self._medians(held) if len(held) else [[nan] * len(self.rows)] * _COLUMNS
-            known = self._periods[np.isfinite(self._periods)]
-            self._shown = Shown(rows, float(np.median(known)) if known.size else None)
+            period = median(self._periods)
+            self._shown = Shown(rows, period if isfinite(period) else None)
         return self._shown
 
     @staticmethod

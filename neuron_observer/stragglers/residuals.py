@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from neuron_observer.stragglers.robust import Groups, median, medians, sigma
+from neuron_observer.stragglers.robust import Groups, distinct, median, medians, sigma
 
 if TYPE_CHECKING:
     from neuron_observer.stragglers.columns import Floats, Ints, Mask, Topology
@@ -113,7 +113,7 @@ class TwoWay:
         self._known = known
         least = 1 if self._width > 1 else parameters.least_replica
         enough = bool(self._cells.sizes.min(initial=size) >= least)
-        self.possible = enough and len(np.unique(self._replicas[known])) > 1
+        self.possible = enough and len(distinct(self._replicas[known])) > 1
         self.predicts = (
             1 < self._width < 4
         )  # few others: haste of one looks like a fault of another
@@ -153,7 +153,7 @@ class TwoWay:
         """The ranks in whose replica nobody is slow."""
         if calm.all():
             return calm
-        slow = np.unique(self._replicas[~calm & self._known])
+        slow = distinct(self._replicas[~calm & self._known])
         return calm & ~np.isin(self._replicas, slow)
 
     def _about(self, logs: Floats) -> Floats:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from neuron_observer.stragglers.robust import Groups
+from neuron_observer.stragglers.robust import Groups, distinct
 from neuron_observer.stragglers.suspects import Scope
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Scopes:
             labels = self._labels[name]
             if labels is None:
                 continue
-            codes = np.unique(labels.codes[rows])
+            codes = distinct(labels.codes[rows])
             if len(codes) == 1 and (name == "device" or self._fills(labels, int(codes[0]), rows)):
                 return True
         return False

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from neuron_observer.stragglers.channel import Channel, Tier
+from neuron_observer.stragglers.channel import Channel
 from neuron_observer.stragglers.residuals import Baseline, Scale, TwoWay, one_way
 from neuron_observer.stragglers.robust import median, sigma
 from neuron_observer.stragglers.suspects import Regime
@@ -45,7 +46,8 @@ class _Way:
             self.scale.add(self.baseline.scale(ready))
         self.residual = values - self.baseline.value
         if centre:
-            self.residual = self.residual - np.nan_to_num(median(self.residual))
+            middle = median(self.residual)
+            self.residual = self.residual - (middle if isfinite(middle) else 0.0)
         self.scale.add(sigma(self.residual[calm]))
 
 
@@ -125,7 +127,7 @@ class Signal:
         nobody = np.zeros(len(values), dtype=np.bool_)
         peek = self.regime is Regime.LEARNING or self._count % PEEK == 0
         two_way = self._two_way
-        calm = np.equal(self.channel.tier, Tier.NONE)
+        calm = self.channel.calm
         if two_way is not None and two_way.possible and (peek or self._way is self._polished):
             polished = two_way.residual(values, calm)
             if self._count > self._p.warm_up:
@@ -140,9 +142,8 @@ class Signal:
             return nobody
         ended = self._judge(moment)
         if self._p.drift and self._count % PEEK == 0:
-            free = np.equal(self.channel.tier, Tier.NONE)
             step = PEEK * self._p.drift * self._way.scale.value
-            self._way.baseline.follow(self.residual, step, free)
+            self._way.baseline.follow(self.residual, step, self.channel.calm)
         return ended
 
     def _choose(self) -> None:

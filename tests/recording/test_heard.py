@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import gzip
 from typing import TYPE_CHECKING
 
@@ -8,12 +9,13 @@ from hypothesis import strategies as st
 
 from neuron_observer.parsers.proc import cpu_stat
 from neuron_observer.recording.filters import LeanStat
-from neuron_observer.recording.heard import BLOCK, LARGE, patches
+from neuron_observer.recording.patches import BLOCK
 from neuron_observer.recording.tape import HostTape
 from neuron_observer.sources.form import Patch, patched
 from neuron_observer.sources.recorded import RecordedFs
+from neuron_observer.sources.regular import regular
 from neuron_observer.sources.rows import RowReader
-from neuron_observer.sources.tapped import TappedDirectory, told_whole
+from neuron_observer.sources.tapped import TappedDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,28 +37,40 @@ def versions(all_edits: list[list[tuple[int, bytes]]]) -> Iterator[bytes]:
         yield content
 
 
+def hear(tape: HostTape, content: bytes, edits: list[tuple[int, bytes]], *, whole: bool) -> None:
+    """All of a file, twice; or, if the tape knows it, some of its blocks, one of them in vain."""
+    at = {offset // BLOCK * BLOCK for offset, _ in edits} | {1024}
+    blocks = [Patch(one, content[one : one + 3 * BLOCK]) for one in sorted(at)]
+    if whole or not tape.pieces(PATH, len(content), blocks):
+        tape.read(PATH, content)
+        tape.read(PATH, content)
+
+
 @settings(max_examples=40)
-@given(st.lists(EDITS, min_size=1, max_size=6), st.lists(st.booleans(), min_size=6, max_size=6))
+@given(
+    st.lists(EDITS, min_size=1, max_size=6),
+    st.lists(st.booleans(), min_size=6, max_size=6),
+    st.lists(st.booleans(), min_size=6, max_size=6),
+)
 def test_large_files_come_back_from_what_changed_in_them(
-    edits: list[list[tuple[int, bytes]]], flushed: list[bool]
+    edits: list[list[tuple[int, bytes]]], flushed: list[bool], whole: list[bool]
 ) -> None:
-    """Over chunks and bases, several versions in one tick, another length, cut short."""
+    """Over chunks and bases, several versions in one tick, another length, cut short, in pieces."""
     contents = list(versions(edits))
     chunks: list[Chunk] = []
     tape = HostTape(chunks.append)
     packed = [b"".join(tape.base())]
     for number, content in enumerate(contents):
-        tape.read(PATH, content)
-        tape.read(PATH, content)
+        hear(tape, content, edits[number], whole=whole[number])
         if flushed[number]:
             tape.tick(float(number), 0.0, ())
             tape.flush()
     tape.tick(100.0, 0.0, ())
     tape.flush()
     packed += [chunk.content for chunk in chunks]
-    for whole in (b"".join(packed), b"".join(tape.base())):
+    for held in (b"".join(packed), b"".join(tape.base())):
         reader, host = RowReader("made up"), None
-        for row in [*gzip.decompress(whole).decode("utf-8", "surrogatepass").splitlines(True)]:
+        for row in [*gzip.decompress(held).decode("utf-8", "surrogatepass").splitlines(True)]:
             done = reader.take(row)
             if done is not None and host is None:
                 host = RecordedFs("/", done)
@@ -67,15 +81,30 @@ def test_large_files_come_back_from_what_changed_in_them(
         assert host.read(PATH, 10_000) == contents[-1]
 
 
-@settings(max_examples=60)
-@given(st.binary(max_size=4 * LARGE), st.integers(0, 4 * LARGE), st.binary(max_size=100))
-def test_patches_are_the_blocks_that_differ(before: bytes, at: int, new: bytes) -> None:
-    """No more of them than need be."""
-    now = (before[:at] + new + before[at + len(new) :])[: len(before)].ljust(len(before), b"x")
-    found = patches(before, now)
-    assert patched(before, map(Patch._make, found)) == now
-    assert len(found) <= len(new) // BLOCK + 2
-    assert patches(now, now) == ()
+def test_pieces_of_what_was_never_read_as_a_whole_are_not_enough() -> None:
+    """Nor of a file of another length, of one that could not be read, and while all is anew."""
+    tape = HostTape(lambda _: None)
+    assert not tape.pieces(PATH, 3, [Patch(0, b"b")])
+    tape.read(PATH, b"aaa")
+    assert not tape.pieces(PATH, 4, [Patch(0, b"b")])
+    with tape.around():
+        assert not tape.pieces(PATH, 3, [Patch(0, b"b")])
+    assert tape.pieces(PATH, 3, [Patch(0, b"b")])
+    assert b"baa" in gzip.decompress(b"".join(tape.base()))
+    tape.read(PATH, OSError(errno.EACCES, "no"))
+    assert not tape.pieces(PATH, 3, [Patch(0, b"b")])
+
+
+def test_pieces_weigh_what_they_hold() -> None:
+    """Nothing if they say nothing new."""
+    before, tape = bytes(2048), HostTape(lambda _: None)
+    tape.read(PATH, before)
+    tape.tick(0.0, 0.0, ())
+    tape.flush()
+    assert tape.pieces(PATH, 2048, [Patch(512, before[512:1536])])
+    assert tape.waiting_bytes == 0
+    assert tape.pieces(PATH, 2048, [Patch(512, b"x" * 192 + before[:832])])
+    assert 192 < tape.waiting_bytes < 1024
 
 
 STAT = b"cpu  1 2 3 4 5 6 7\ncpu0 1 2\ncpu1 3 4\nintr 99 1 2 3\nctxt 5\nbtime 6\nprocs_running 7\n"
@@ -103,10 +132,12 @@ def test_an_open_file_is_heard_when_all_of_it_was_read(tmp_path: Path) -> None:
     chunks: list[Chunk] = []
     tape = HostTape(chunks.append)
     host = TappedDirectory(str(tmp_path), tape)
-    read = told_whole(host, PATH, lambda limit: b"0123456789"[:limit])
-    assert read(4) == b"0123"
-    assert b"0123" not in gzip.decompress(b"".join(tape.base()))
-    assert read(64) == b"0123456789"
-    assert b"0123456789" in gzip.decompress(b"".join(tape.base()))
-    plain = told_whole(host.untapped, PATH, lambda limit: b"x"[:limit])
-    assert plain(8) == b"x"
+    (tmp_path / "a").write_bytes(b"0123456789")
+    with regular(host, "a") as opened:
+        assert (opened.read(4), opened.piece(0, 64)) == (b"0123", b"0123456789")
+        assert b"0123" not in gzip.decompress(b"".join(tape.base()))
+        assert opened.read(64) == b"0123456789"
+        assert b"0123456789" in gzip.decompress(b"".join(tape.base()))
+    with regular(host.untapped, "a") as opened:
+        assert opened.read(64) == b"0123456789"
+        assert opened.tell(())

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -214,3 +215,35 @@ def test_a_directory_is_heard_as_it_is_read(tmp_path: Path) -> None:
     assert '#dir ["sys",{"link":["l"],"file":["x"]}]' in found
     assert '#error ["sys/gone","0444","ENOENT"]' in found
     assert '#stat ["sys/x"' in found
+
+
+def test_many_large_files_are_packed_a_few_at_a_time() -> None:
+    """Those of 64 ranks: as text, and escaped, all of them together would take 10 MB more."""
+    chunks: list[Chunk] = []
+    tape = HostTape(chunks.append)
+    files = {f"run/ranks/rank-{number}-1.hb": os.urandom(17_408) for number in range(64)}
+    for path, content in files.items():
+        tape.read(path, content)
+    tape.tick(1.0, 1.0, ())
+    tracemalloc.start()
+    try:
+        tape.flush()
+        base = b"".join(tape.base())
+        held, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak - held < 4e6
+    for packed in (base, chunks[0].content):
+        rows = gzip.decompress(packed).decode("utf-8", "surrogatepass").splitlines()
+        reader = RowReader("r")
+        for row in rows:
+            reader.take(row)
+        assert {path: reader.latest.nodes[path].content for path in files} == files
+
+
+@given(st.lists(st.integers(0, 100_000), max_size=6))
+def test_rows_are_packed_as_they_come(lengths: list[int]) -> None:
+    """Whatever their lengths; from a generator, too."""
+    packed = encoding.packed("a\udc80b"[: length % 4] * length for length in lengths)
+    rows = gzip.decompress(packed).decode("utf-8", "surrogatepass").split("\n")
+    assert rows == [*("a\udc80b"[: length % 4] * length for length in lengths), ""]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import pairwise
 from math import nan
 from typing import TYPE_CHECKING
@@ -109,3 +111,31 @@ def test_usual_times_outlive_steps_that_are_not_known() -> None:
     assert judged.compared
     judged.take(10, source="blocking")
     assert not judged.compared
+
+
+NAMED = """
+import sys
+from math import nan
+from neuron_observer.parsers.heartbeat import Step
+from neuron_observer.stragglers.joining import Joined
+from neuron_observer.stragglers.rank_judge import RankJudge
+from neuron_observer.stragglers.ranks import Clocks, Row
+
+rows = [Row(100 + rank, rank, rank // 4, 0, "stage", str(rank % 4)) for rank in range(16)]
+judge = RankJudge(rows, job="j", elsewhere=0, node="n")
+for number in range(160):
+    steps = {}
+    for row in range(16):
+        busy = 0.6 + 0.001 * (7 * number * (row + 1) % 5)
+        busy *= 1.2 if row == 5 and number > 120 else 1.0
+        inside = (number + 1.0, number + 2.0, 1 - busy, 0.01, nan, nan, 2, False, False, False)
+        steps[row] = Step(number, *inside, "blocking")
+    judge.take(Joined(number, number + 2.0, steps, {}), Clocks(number + 2.0, 1e9), judge.side())
+print([int(one.tier) for one in judge.suspects], judge.shown.period, "numpy.ma" in sys.modules)
+"""
+
+
+def test_to_name_a_rank_no_masked_arrays_are_loaded() -> None:
+    """They take more than a megabyte, and stay."""
+    run = subprocess.run([sys.executable, "-c", NAMED], capture_output=True, text=True, check=True)
+    assert run.stdout == "[2] 1.0 False\n"

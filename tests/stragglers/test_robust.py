@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuron_observer.stragglers.robust import Groups, median, medians, sigma, threshold
+from neuron_observer.stragglers.robust import Groups, distinct, median, medians, sigma, threshold
 
 numbers = st.floats(-1e6, 1e6, allow_nan=False) | st.just(float("nan"))
 
@@ -23,6 +23,13 @@ def test_median_is_that_of_the_finite_values(values: list[float]) -> None:
         assert found == pytest.approx(float(np.median(finite)))
     else:
         assert isnan(found)
+
+
+@given(st.lists(st.integers(-3, 9)))
+def test_distinct_values_are_those_of_numpy(values: list[int]) -> None:
+    """In order, of the same type."""
+    array = np.array(values, dtype=np.int64)
+    np.testing.assert_array_equal(distinct(array), np.unique(array), strict=True)
 
 
 @given(st.lists(st.lists(numbers, min_size=5, max_size=5), min_size=1, max_size=9))

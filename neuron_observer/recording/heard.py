@@ -233,6 +233,15 @@ class LooseTape:
         for path in [path for path in self._positions if path.startswith(below)]:
             self._drop(path)
 
+    def holds_only(self, folder: str, names: Collection[str]) -> None:
+        """A folder was listed: of what it no longer holds nothing is held."""
+        begin = len(folder) + 1
+        inside = [path for path in self._positions if path.startswith(f"{folder}/")]
+        for path in inside:
+            if "/" not in path[begin:] and path[begin:] not in names:
+                self._drop(path)
+                self._hearing.add(encoding.gone_row(path))
+
     def forget_ended(self, alive: Collection[str]) -> None:
         """Nothing is held of processes that are not there."""
         for path in list(self._positions):

@@ -39,14 +39,14 @@ class Standing:
         self._links: dict[str, set[str]] = {}  # descriptors that are devices, by their folder
         self.processes: set[str] = set()
 
-    def stands(self, path: str, kind: str, value: Any) -> None:
-        """This is the answer now."""
+    def stands(self, path: str, kind: str, value: Any) -> bool:
+        """This is the answer now; whether it is another than before."""
         if self._values.get((path, kind), _NOTHING) == value:
-            return
+            return False
         if kind == "error":
             if value in GONE and process_of(path):
                 self.gone(path)
-                return
+                return True
         else:
             self._values.pop((path, "error"), None)
         self._values[path, kind] = value
@@ -54,6 +54,7 @@ class Standing:
             folder, _, name = path.rpartition("/")
             self._links.setdefault(folder, set()).add(name)
         self._hearing.add(row_of(path, kind, value))
+        return True
 
     def gone(self, path: str) -> None:
         """Nothing stands there any more."""

@@ -125,7 +125,9 @@ class HostTape:
         else:
             if path in filters.SCRUBBED_FOLDERS:
                 entries = [Entry(self._scrub(name), kind) for name, kind in entries]
-            self._stands(path, "dir", entries)
+            if self._stands(path, "dir", entries):
+                with self._lock:
+                    self._loose.holds_only(path, {name for name, _ in entries})
 
     def named(self, path: str, names: Sequence[str] | OSError) -> None:
         """A directory of /proc was listed: the processes, or the descriptors of one."""
@@ -161,17 +163,18 @@ class HostTape:
         """It was asked how full a file system is."""
         self._stands(mount, "space", tuple(space) if space else (None, None))
 
-    def _stands(self, path: str, kind: str, found: object) -> None:
-        """An answer, or why there is none: told if it is not what it was."""
+    def _stands(self, path: str, kind: str, found: object) -> bool:
+        """An answer, or why there is none: told if it is not what it was, as is then said."""
         if isinstance(found, OSError):
             if found.errno in _OF_THE_KIND:
-                return
+                return False
             kind, found = "error", found.errno or errno.EIO
         if self._structure is None:
             with self._lock:
-                self._standing.stands(path, kind, found)
-        elif found != errno.ENOENT:
+                return self._standing.stands(path, kind, found)
+        if found != errno.ENOENT:
             self._structure.append(row_of(path, kind, found))
+        return False
 
     def answered(self, request: Request, answer: Answer) -> None:
         """A device's firmware answered."""

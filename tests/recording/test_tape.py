@@ -165,6 +165,30 @@ def test_what_a_process_held_ends_with_it() -> None:
     assert "first" not in gzip.decompress(b"".join(tape.base())).decode()
 
 
+def test_what_a_folder_no_longer_lists_is_not_held() -> None:
+    """Files of ranks that ended: an elastic job would fill the recorder with them."""
+    chunks: list[Chunk] = []
+    tape = HostTape(chunks.append)
+    names = ["one.hb", "two.hb"]
+    tape.listed("run/ranks", [Entry(name, "file") for name in names])
+    for path in ("run/ranks/one.hb", "run/ranks/two.hb", "run/ranks/in/two.hb", "run/other"):
+        tape.read(path, f"in {path}".encode())
+    tape.tick(999.0, 1999.0, ("normal",))
+    tape.listed("run/ranks", [Entry("one.hb", "file"), Entry("in", "dir")])
+    tape.tick(1000.0, 2000.0, ("normal",))
+    tape.flush()
+    base = gzip.decompress(b"".join(tape.base())).decode()
+    assert "in run/ranks/two.hb" not in base
+    assert all(f"in {path}" in base for path in ("run/ranks/one.hb", "run/other"))
+    assert "in run/ranks/in/two.hb" in base
+    [chunk] = chunks
+    assert (
+        '#error ["run/ranks/two.hb", "0444", "ENOENT"]' in gzip.decompress(chunk.content).decode()
+    )
+    tape.read("run/ranks/two.hb", b"anew")  # the name may come again
+    assert "anew" in texts(tape, chunks)
+
+
 def test_errors_are_told_once_and_take_turns_with_bytes() -> None:
     """A read that fails again is no news, one that succeeds is."""
     chunks: list[Chunk] = []

@@ -22,6 +22,7 @@ FLOORS = {
     "catalogue": 1,
     "text": 1,
     "parsers": 1,
+    "picking": 1,
     "contract": 1,
     "jobs": 1,
     "readings": 1,

@@ -14,6 +14,7 @@ rank 37 and nobody else is told, as a warning within 15 steps.
 from __future__ import annotations
 
 import argparse
+import mmap
 import os
 import subprocess
 import tempfile
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 LISTING = TREES / "trn2.48xlarge-2.30.2-busy.tsv.gz"
 RANKS, WORLD, FIRST, SLOW = 64, 512, 128, 37
+HEADER = 1024  # bytes; the ring follows
 LEARN = 66  # steps until all is learned, and some
 MEMORY_GOAL, CPU_GOAL, STEPS_GOAL = 65e6, 0.005, 15
 FOLDER = "run/neuron-observer-ranks"
@@ -52,8 +54,8 @@ class Ranks:
         (root / "dev").mkdir(exist_ok=True)
         self.processes = [self._start(root, local) for local in range(RANKS)]
         self.names = [self._name(process.pid) for process in self.processes]
-        self.rings = [bytearray(256 * 64) for _ in range(RANKS)]
         self.steps = 0
+        self.files = [self._made(local) for local in range(RANKS)]
         self.random = Random(1)  # noqa: S311 - noise
 
     @staticmethod
@@ -88,16 +90,29 @@ class Ranks:
         for local, busy in enumerate(work):
             waited = max(period - busy, 0.0)
             record = Record(self.steps, end - period, end, waited, waited / 20, 0.001, calls=20)
-            at = self.steps % 256 * 64
-            self.rings[local][at : at + 64] = record.packed()
+            self._write(local, record)
         self.steps += 1
-        for local in range(RANKS):
-            self._write(local, end)
 
-    def _write(self, local: int, end: float) -> None:
+    def _made(self, local: int) -> mmap.mmap:
         pid, ticks = self.names[local]
-        raw = header(
-            generation=2 * self.steps,
+        path = self.folder / f"rank-{pid}-{ticks}.hb"
+        path.write_bytes(self._header(local, 0, _clock.monotonic()) + bytes(256 * 64))
+        with path.open("r+b") as file:
+            return mmap.mmap(file.fileno(), 0)
+
+    def _write(self, local: int, record: Record) -> None:
+        """In place, as the hook does: the generation is odd meanwhile."""
+        file, steps = self.files[local], self.steps + 1
+        raw, at = self._header(local, steps, record.end), HEADER + self.steps % 256 * 64
+        file[16:24] = (2 * steps - 1).to_bytes(8, "little")
+        file[at : at + 64] = record.packed()
+        file[24:HEADER] = raw[24:]
+        file[16:24] = raw[16:24]
+
+    def _header(self, local: int, steps: int, end: float) -> bytes:
+        pid, ticks = self.names[local]
+        return header(
+            generation=2 * steps,
             pid=pid,
             uid=os.getuid(),
             ticks=ticks,
@@ -105,17 +120,13 @@ class Ranks:
             rank=FIRST + local,
             local=local,
             world=WORLD,
-            steps=self.steps,
+            steps=steps,
             at=end,
             wall=_clock.wall(),
-            entered=20 * self.steps,
-            completed=20 * self.steps,
+            entered=20 * steps,
+            completed=20 * steps,
             flags=3,
         )
-        path = self.folder / f"rank-{pid}-{ticks}.hb"
-        fresh = path.with_suffix(".part")
-        fresh.write_bytes(raw + bytes(self.rings[local]))
-        fresh.rename(path)
 
     def stop(self) -> None:
         """End the processes, by their own ids."""

@@ -179,8 +179,8 @@ class RunningJob:
             place.core.allocate("tensors", -size)
 
     def _talk(self) -> None:
-        """A step's traffic goes over the network."""
-        if self.running:
+        """A step's traffic goes over the network; whoever stands still sends nothing."""
+        if self.running and not self.hung:
             for port in self.world.node.ports:
                 carry(port, int(self.job.traffic * 1e9 * _STEP))
 

@@ -92,18 +92,23 @@ class Outside:
             self._slowdown.update(self._number, clocks.wall_of(now.read_at), self.period)
 
     def _move(self, before: Counted, now: Counted, *, compiling: bool) -> None:
-        """The state machine of progress; samples in which something else moved are pauses."""
+        """The state machine of progress; samples in which only something else moved are pauses.
+
+        A job that executes also sends, allocates and writes: its collectives are traffic.
+        """
         passed = now.read_at - before.read_at
         packets = _rate(before.packets, now.packets, passed)
         written = _rate(before.written, now.written, passed)
         keys = sorted(now.done, key=str)
+        still = all(now.done[key] <= before.done[key] for key in keys)
+        prepares = compiling or now.loads != before.loads or now.held != before.held
         self.hang = advance(
             self.hang,
             Progress(
                 now.read_at,
                 [now.done[key] for key in keys],
-                loading=now.loads != before.loads or compiling or now.held != before.held,
-                checkpoint=packets >= STILL or written >= WRITING,
+                loading=still and prepares,
+                checkpoint=still and (packets >= STILL or written >= WRITING),
             ),
         )
 

@@ -375,6 +375,25 @@ def test_hung_job_holds_what_it_has() -> None:
     assert host.number(path) > before
 
 
+def test_hung_job_sends_nothing() -> None:
+    """Its ranks wait in a collective; the adapters carry on when it does."""
+    host = bench(fault("job_hang", 50.0, 100.0), instance="trn1.32xlarge")
+    port = host.host.world.node.ports[0]
+
+    def sent() -> int:
+        return sum(port.counters.values())
+
+    host.go(45.0)
+    before = sent()
+    host.go(10.0)
+    hung = sent()
+    assert hung > before
+    host.go(30.0)
+    assert sent() == hung
+    host.go(30.0)
+    assert sent() > hung
+
+
 def test_job_restart() -> None:
     """The job ends and is back at `until`, under another pid."""
     host = bench(fault("job_restart", 50.0, 60.0))

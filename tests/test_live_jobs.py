@@ -486,7 +486,9 @@ def test_every_output_tells_the_slow_rank() -> None:
     bench.run(110)
     text = "\n".join(jobs_lines(bench.frame.snapshot))
     assert "STRAGGLER 1.30x (compute, warning)" in text
-    assert "training; step 723 ms; 1.25x as slow as it was; slowest: rank 5" in text
+    assert "training; step 901 ms; 1.25x as slow as it was; slowest: rank 5" in text
+    assert bench.watched.pace
+    assert bench.watched.pace.period == pytest.approx(0.901, rel=0.01)
     report = tally.report(bench.watched.id)
     assert report is not None
     assert report.slowest.startswith("rank 5 (neuron1): busy 1.30x")

@@ -33,7 +33,8 @@ PHASE = Family(
 PERIOD = Family(
     "neuron_job_step_period_seconds",
     _GAUGE,
-    "Time of a step by the hook, else of an execution (source driver or monitor)",
+    "Time of a step as it is now (source hook: median of twelve), else of an execution (driver,"
+    " monitor)",
     "seconds",
 )
 SLOWDOWN = Family(

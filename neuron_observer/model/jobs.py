@@ -105,8 +105,8 @@ class JobPace(NamedTuple):
     phase: JobPhase
     since: float | None = None  # wall clock of the phase's begin
     source: PaceSource = "none"
-    period: float | None = None  # s a step, or an execution; the usual one
-    ratio: float | None = None  # the period of now over the usual one, while the job is slower
+    period: float | None = None  # s a step (of the last dozen), or an execution, as it is now
+    ratio: float | None = None  # that over the usual one, while the job is slower
     heard: int = 0  # ranks whose hook is heard
     slowest: int | None = None  # the rank that holds it up, where one can be named
     limit: float | None = None  # the smallest slowdown of a rank that would be seen (ratio - 1)

@@ -221,7 +221,7 @@ class JobWatch:
             phase=PHASES[world.hang.phase],
             since=seen.clocks.wall_of(world.hang.since) if world.hang.since else None,
             source="hook",
-            period=(judge.usual or judge.shown.period) if judge else None,
+            period=(judge.shown.period or judge.usual) if judge else None,
             ratio=slower.ratio if slower else None,
             heard=world.heard,
             slowest=named[0] if len(named) == 1 and named[0] >= 0 else None,

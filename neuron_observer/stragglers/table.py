@@ -50,11 +50,7 @@ def read(
     most_cells: int = MOST_CELLS,
 ) -> Table:
     """Read a whole table; `mapping` gives the file's name of our columns."""
-    first = stream.readline().lstrip("\ufeff")
-    if not first.strip():
-        raise InputError(f"{name}:1: the file is empty", remedy="a header and rows are needed")
-    delimiter = next((mark for mark in ",;\t" if mark in first), ",")
-    names = next(csv.reader([first], delimiter=delimiter))
+    names, delimiter = _names(stream, name)
     header = Header(name, names, mapping or {})
     header.check_unit(names, unit)
     reader = Reader(header, UNITS[unit or "s"], most_cells)
@@ -62,12 +58,34 @@ def read(
     try:
         while chunk := list(islice(rows, CHUNK)):
             reader.take(chunk)
-    except (csv.Error, UnicodeDecodeError) as error:
-        line = 1 + rows.line_num
-        raise InputError(f"{name}:{line}: {error}", remedy="is this a CSV file?") from error
+    except csv.Error as error:
+        raise _no_table(name, 1 + rows.line_num, error) from error
+    except UnicodeDecodeError as error:
+        raise _no_table(name, 2 + rows.line_num, error) from error
     if not reader.rows:
         raise InputError(f"{name}:2: no rows after the header")
     return reader.table()
+
+
+def _names(stream: TextIO, name: str) -> tuple[list[str], str]:
+    """The names of the columns, and what stands between them."""
+    try:
+        first = stream.readline().lstrip("\ufeff")
+        if not first.strip():
+            raise InputError(f"{name}:1: the file is empty", remedy="a header and rows are needed")
+        delimiter = next((mark for mark in ",;\t" if mark in first), ",")
+        return next(csv.reader([first], delimiter=delimiter)), delimiter
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise _no_table(name, 1, error) from error
+
+
+def _no_table(name: str, line: int, error: csv.Error | UnicodeDecodeError) -> InputError:
+    """`line`: that was read; text is decoded some lines ahead."""
+    why = str(error)
+    if isinstance(error, UnicodeDecodeError):
+        line += error.object.count(b"\n", 0, error.start)
+        why = "is no text in UTF-8"
+    return InputError(f"{name}:{line}: {why}", remedy="is this a CSV file?")
 
 
 class Reader:

@@ -58,9 +58,10 @@ def _heading(job: Job) -> list[Span]:
         return spans
     said: list[str] = [pace.phase]
     if pace.period is not None:
-        said.append(f"{seconds_text(pace.period)} usually")
+        what = "step" if pace.source == "hook" else "execution"
+        said.append(f"{what} {seconds_text(pace.period)}")
     if pace.ratio is not None:
-        said.append(f"now {pace.ratio:.2f} times that")
+        said.append(f"{pace.ratio:.2f}x as slow as it was")
     if pace.slowest is not None:
         said.append(f"rank {pace.slowest} holds it up")
     busy = [one.pace.busy for one in job.ranks if one.pace and one.pace.busy is not None]

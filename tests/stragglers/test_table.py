@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -222,3 +222,25 @@ def test_text_that_is_no_table() -> None:
         parsed(StringIO("neuron: everything is fine\nor is it\n"))
     with pytest.raises(InputError, match="empty"):
         parsed(StringIO(""))
+
+
+BINARY = bytes(range(256)) * 4
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (BINARY, "jobs.csv:1: is no text in UTF-8"),
+        (b"step,rank,busy_s\n1,0,1.0\n" + b"1,1,\xff\n", "jobs.csv:3: is no text in UTF-8"),
+        (b"\0" * (1 << 20), "jobs.csv:1: field larger than field limit"),
+        (b"step,rank,busy_s\n" + b"1" * (1 << 20), "jobs.csv:2: field larger than field limit"),
+        (b"step,rank,busy_s\n" + b"1,1,1.0\n" * 9999 + b"\xff", "jobs.csv:10001: is no text"),
+        (b"step\r,rank", "jobs.csv:1: new-line character seen"),
+    ],
+)
+def test_what_is_no_text_is_told_with_its_line(content: bytes, message: str) -> None:
+    """Binary files, zeros, the end of a line in the midst of one."""
+    stream = TextIOWrapper(BytesIO(content), "utf-8", newline="\n")
+    with pytest.raises(InputError, match=f"^{message}") as raised:
+        read(stream, "jobs.csv")
+    assert raised.value.remedy == "is this a CSV file?"

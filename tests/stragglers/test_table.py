@@ -230,7 +230,7 @@ BINARY = bytes(range(256)) * 4
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (BINARY, "jobs.csv:1: is no text in UTF-8"),
+        (BINARY, "jobs.csv:2: is no text in UTF-8"),
         (b"step,rank,busy_s\n1,0,1.0\n" + b"1,1,\xff\n", "jobs.csv:3: is no text in UTF-8"),
         (b"\0" * (1 << 20), "jobs.csv:1: field larger than field limit"),
         (b"step,rank,busy_s\n" + b"1" * (1 << 20), "jobs.csv:2: field larger than field limit"),

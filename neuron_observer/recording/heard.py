@@ -7,6 +7,7 @@ from collections import deque
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
+from neuron_observer.picking import picker
 from neuron_observer.recording import encoding, filters
 from neuron_observer.recording.patches import BLOCK, narrowed, patches, weight
 from neuron_observer.sources.form import Patch, patched
@@ -106,6 +107,8 @@ class FileSetTape:
         cpu = lean and base == "proc" and "stat" in names
         self._lean = names.index("stat") if cpu else -1
         self._lean_stat = filters.LeanStat()
+        self._positions: Sequence[int] = ()
+        self._pick = picker(())
 
     def took(self, read_at: float, seconds: float) -> tuple[float, float]:
         """They were read."""
@@ -115,7 +118,9 @@ class FileSetTape:
     def changed(self, positions: Sequence[int], contents: Sequence[Content]) -> None:
         """Some of them are not what they were."""
         self._last = contents
-        picked = cast("list[Told]", [contents[position] for position in positions])
+        if positions is not self._positions:  # most often the same ones change again
+            self._positions, self._pick = positions, picker(positions)
+        picked: Sequence[Told] = self._pick(contents)
         if self._lean >= 0 or set(map(type, picked)) != _BYTES:
             picked = [self._held(position, contents[position]) for position in positions]
         self._hearing.weight += len(picked)

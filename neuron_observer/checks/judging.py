@@ -12,11 +12,12 @@ from neuron_observer.checks.aside import Aside
 from neuron_observer.checks.beside import IDS, Beside, explain_beside
 from neuron_observer.checks.inventory import cores_missing
 from neuron_observer.jobs.impact import Impacts, leftovers
-from neuron_observer.model import Frame, Severity
+from neuron_observer.model import DeviceHealth, Frame, Severity, Verdict
 from neuron_observer.oneshot import let_time_pass
+from neuron_observer.weight import rank, worst_first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from neuron_observer.model import Finding, Health, Snapshot
     from neuron_observer.observer import HostReader
@@ -62,10 +63,8 @@ class Judge:
         certain = snapshot.job_scan is not None
         beside = self._beside(beside, snapshot.at, certain=certain, learning=learning)
         if beside:
-            from neuron_observer.rules.findings import order  # noqa: PLC0415 - rarely needed
-
-            findings = tuple(sorted((*findings, *beside), key=order))
-            health = worsened(health, beside)
+            findings = tuple(sorted((*findings, *beside), key=worst_first))
+            health = worsened(health, findings)
         self._last = self._impacts.add(findings, snapshot)
         return self._last, health
 
@@ -110,18 +109,20 @@ class Judge:
 
 
 def worsened(health: Health, findings: Sequence[Finding]) -> Health:
-    """The health with findings that the rules do not know; it never gets better by them."""
-    from neuron_observer.rules.health import opinion, rank  # noqa: PLC0415 - rarely needed
+    """The health with all findings, also such that no rule tells; it never gets better by them."""
+    from neuron_observer.rules.health import Opinion, opinion  # noqa: PLC0415 - rarely needed
 
-    node = opinion(findings, (), 1)
-    if rank(node.verdict) > rank(health.verdict):
-        health = health._replace(verdict=node.verdict, reason=node.reason)
+    def worse(before: Opinion, about: Iterable[Finding]) -> Opinion:
+        by_findings = opinion(about, (), 1)
+        told = by_findings.verdict is not Verdict.HEALTHY
+        return by_findings if told and rank(by_findings.verdict) >= rank(before.verdict) else before
+
+    node = worse(Opinion(health.verdict, health.reason), findings)
     devices = []
     for device in health.devices:
-        own = opinion([one for one in findings if one.entity.device == device.index], (), 1)
-        worse = rank(own.verdict) > rank(device.verdict)
-        devices.append(type(device)(device.index, *own) if worse else device)
-    return health._replace(devices=tuple(devices))
+        own = (one for one in findings if one.entity.device == device.index)
+        devices.append(DeviceHealth(device.index, *worse(Opinion(*device[1:]), own)))
+    return health._replace(verdict=node.verdict, reason=node.reason, devices=tuple(devices))
 
 
 def judge_by(

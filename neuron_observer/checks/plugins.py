@@ -13,9 +13,9 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from neuron_observer.checks.words import grouped, places
-from neuron_observer.model import Confidence, Severity, Verdict
+from neuron_observer.model import Severity, Verdict
 from neuron_observer.rules.explain import ACTIONS
-from neuron_observer.rules.health import of_finding, rank
+from neuron_observer.weight import of_finding, rank, worst_first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,11 +61,11 @@ def summary(checked: Checked) -> str:
 
 
 def _worst(checked: Checked) -> list[Finding]:
-    """The findings that give the verdict, of one kind."""
+    """The findings that give the verdict, of the kind that its reason tells."""
     if checked.verdict not in (Verdict.DEGRADED, Verdict.UNHEALTHY):
         return []
     giving = [one for one in checked.findings if of_finding(one) is checked.verdict]
-    groups = grouped(sorted(giving, key=lambda one: one.confidence is not Confidence.CONFIRMED))
+    groups = grouped(sorted(giving, key=worst_first))
     return groups[0] if groups else []
 
 

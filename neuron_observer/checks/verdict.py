@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from neuron_observer.checks.scope import WHOLE_NODE, Scope
 from neuron_observer.contract import EXIT_CODES
 from neuron_observer.model import Coverage, DeviceHealth, State, Verdict
-from neuron_observer.rules.health import Opinion, opinion, rank
+from neuron_observer.rules.health import Opinion, opinion
+from neuron_observer.weight import rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

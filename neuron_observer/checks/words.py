@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from neuron_observer.model import Severity, State, Verdict
 from neuron_observer.rules.explain import ACTIONS, entity_text
-from neuron_observer.rules.health import counts
 from neuron_observer.text import printable
+from neuron_observer.weight import counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from neuron_observer import contract
 from neuron_observer.checks.inventory import take
 from neuron_observer.model import State
-from neuron_observer.rules.health import counts
+from neuron_observer.weight import counts
 
 if TYPE_CHECKING:
     from neuron_observer.daemon.asked import Asked

@@ -12,6 +12,7 @@ from neuron_observer.jobs.impact import RECENT, spans_nodes
 from neuron_observer.jobs.usage import Use, use_of
 from neuron_observer.model import Confidence, Severity, State, Verdict
 from neuron_observer.readings import columns
+from neuron_observer.weight import weight, worst_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +29,6 @@ HardwareVerdict: TypeAlias = Literal[
 
 
 _NOT_THERE = (State.PENDING, State.RESOLVED)
-_WORST, _SUREST = list(reversed(Severity)), list(Confidence)
 
 
 class Sighting(NamedTuple):
@@ -62,7 +62,7 @@ class JobReport(NamedTuple):
         """The rank that held it up longest, with its class; else why none is named."""
         found = [one for one in self.sightings if one.finding.id == "straggler"]
         if found:
-            worst = min(found, key=lambda one: (*_weight(one.finding), one.first - one.last))
+            worst = min(found, key=lambda one: (weight(one.finding), one.first - one.last))
             return worst.finding.message
         pace = self.job.pace
         return f"none is named{f': {pace.detail}' if pace and pace.detail else ''}"
@@ -89,7 +89,7 @@ class _Account:
         """Note a finding that stands; it stays as it was at its worst and surest."""
         key = finding.id, finding.entity._replace(serial=None)  # it may become known on the way
         before = self.sightings.get(key, Sighting(finding, at, at))
-        worst = min(before.finding, finding, key=_weight)
+        worst = min(before.finding, finding, key=weight)
         self.sightings[key] = Sighting(worst, before.first, at)
 
     def spend(self, use: Use, seconds: float) -> None:
@@ -103,11 +103,6 @@ class _Account:
             self.notes.add(
                 "idle cores are not known: no utilisation, or devices that other jobs hold too"
             )
-
-
-def _weight(finding: Finding) -> tuple[int, int]:
-    """The worst and surest is the least."""
-    return _SUREST.index(finding.confidence), _WORST.index(finding.severity)
 
 
 def _plus(total: float | None, cores: int | None, seconds: float) -> float | None:
@@ -266,7 +261,7 @@ def judge(findings: Iterable[Finding], *, judged: bool) -> tuple[HardwareVerdict
     """Fault: confirmed and critical; suspect: anything else that blames the hardware."""
     blaming = [
         finding
-        for finding in findings
+        for finding in sorted(findings, key=worst_first)
         if finding.blames_hardware
         and finding.confidence is not Confidence.CONTRADICTED
         and finding.severity is not Severity.INFO

@@ -28,6 +28,7 @@ from neuron_observer.rules.roster import Roster
 from neuron_observer.rules.scene import Scene
 from neuron_observer.rules.trust import is_level
 from neuron_observer.rules.view import View
+from neuron_observer.weight import worst_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -180,7 +181,7 @@ class Engine:
         found += [told] if told else []
         if self.hush.suppressions:
             found = [self.hush(one, self.scene.keys) for one in found]
-        found.sort(key=words.order)
+        found.sort(key=worst_first)
         coverage = self._cover.coverage(roster.serials)
         devices = self.scene.view.devices
         if self._folded is None or self._folded[:2] != (coverage, devices):

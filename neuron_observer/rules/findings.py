@@ -30,7 +30,6 @@ BEFORE_WATCHED = "before-we-watched"
 LEFT = "the device left: another chip is in its place"
 SETTLED = "settled: the device was declared healthy"
 
-_WORST = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
 _KINDS: Mapping[str, EntityKind] = {
     "device": "device",
     "core": "core",
@@ -186,11 +185,3 @@ def place_order(place: Place) -> tuple[int, int, str]:
     """The node first, then by device, core and label."""
     device = -1 if place.device is None else place.device
     return device, -1 if place.core is None else place.core, place.label
-
-
-def order(finding: Finding) -> tuple[int, str, int, int, str]:
-    """The worst first, then by id and place."""
-    entity_ = finding.entity
-    device = -1 if entity_.device is None else entity_.device
-    core = -1 if entity_.core is None else entity_.core
-    return _WORST.index(finding.severity), finding.id, device, core, entity_.port or ""

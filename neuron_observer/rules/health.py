@@ -10,31 +10,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.model import (
-    Action,
-    Confidence,
     Coverage,
     DeviceHealth,
     Health,
     PartHealth,
-    Severity,
     State,
     Verdict,
 )
+from neuron_observer.weight import of_finding, worst_first
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from neuron_observer.model import Finding, Gap
 
-_OF_PROGRAMS = frozenset({Action.FIX_PROGRAM, Action.RESTART_JOB})
-_STANDING = frozenset({State.FIRING, State.ACKNOWLEDGED, State.RECOVERING})
 _PARTS = frozenset({"core", "link", "port"})
-_ORDER = {
-    verdict: rank
-    for rank, verdict in enumerate(
-        (Verdict.HEALTHY, Verdict.UNKNOWN, Verdict.DEGRADED, Verdict.UNHEALTHY)
-    )
-}
 
 
 class Opinion(NamedTuple):
@@ -44,39 +34,9 @@ class Opinion(NamedTuple):
     reason: str
 
 
-def rank(verdict: Verdict) -> int:
-    """0 for healthy, up to 3 for unhealthy."""
-    return _ORDER[verdict]
-
-
-def counts(finding: Finding) -> bool:
-    """Whether a finding has a part in the health of what it is about."""
-    return (
-        finding.state in _STANDING
-        and finding.confidence is not Confidence.CONTRADICTED
-        and not finding.shadow
-        and not is_of_job(finding)
-    )
-
-
-def is_of_job(finding: Finding) -> bool:
-    """Whether it is about a program, or this machine is only where it shows (law 8)."""
-    program = finding.program or (finding.action in _OF_PROGRAMS and not finding.blames_hardware)
-    return program or finding.entity.kind in ("job", "rank")
-
-
-def of_finding(finding: Finding) -> Verdict:
-    """The verdict that one finding alone gives."""
-    if not counts(finding) or finding.severity is Severity.INFO:
-        return Verdict.HEALTHY
-    if finding.severity is Severity.CRITICAL and finding.confidence is Confidence.CONFIRMED:
-        return Verdict.UNHEALTHY
-    return Verdict.DEGRADED
-
-
 def opinion(findings: Iterable[Finding], missing: Sequence[Gap], decided: int) -> Opinion:
     """The verdict on anything: its findings, its missing signals, how many were decided."""
-    found = sorted(findings, key=_worst_first)
+    found = sorted(findings, key=worst_first)
     if found and (verdict := of_finding(found[0])) is not Verdict.HEALTHY:
         return Opinion(verdict, _told(found[0]))
     if missing:
@@ -88,12 +48,6 @@ def opinion(findings: Iterable[Finding], missing: Sequence[Gap], decided: int) -
     hidden = sum(one.state is State.SUPPRESSED for one in found)
     nothing = f"nothing found that counts, {hidden} suppressed" if hidden else "nothing found"
     return Opinion(Verdict.HEALTHY, f"{nothing}; {decided} required signals read")
-
-
-def _worst_first(finding: Finding) -> tuple[int, str, int, int]:
-    entity = finding.entity
-    device = -1 if entity.device is None else entity.device
-    return -rank(of_finding(finding)), finding.id, device, entity.core or 0
 
 
 def _told(finding: Finding) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from neuron_observer.model import Severity, State, Verdict
 from neuron_observer.rules.findings import noted
-from neuron_observer.rules.health import of_finding, rank
+from neuron_observer.weight import of_finding, rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

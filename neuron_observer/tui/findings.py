@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from neuron_observer.model import Action, Confidence, Severity, State
+from neuron_observer import weight
+from neuron_observer.model import Action, Severity, State
 from neuron_observer.text import printable
 from neuron_observer.tui.lines import Line, Span, apart, line
 
@@ -20,12 +21,10 @@ TONES: Mapping[Severity, Tone] = {
     Severity.WARNING: "warn",
     Severity.INFO: "plain",
 }
-_WORST_FIRST = list(TONES)
-_SUREST_FIRST = (Confidence.CONFIRMED, Confidence.PROBABLE, Confidence.CONTRADICTED)
 
 
 def shown(view: View) -> list[Finding]:
-    """Those that are not over, the worst and surest first; last what does not count, or not yet."""
+    """Those that are not over, the worst first; last what is in shadow or does not count yet."""
     return worst_first(one for one in view.frame.findings if _stands(view, one))
 
 
@@ -33,13 +32,7 @@ def worst_first(of: Iterable[Finding]) -> list[Finding]:
     """The same of any findings."""
     return sorted(
         (one for one in of if one.state is not State.RESOLVED),
-        key=lambda one: (
-            one.shadow,
-            one.state is State.PENDING,
-            _WORST_FIRST.index(one.severity),
-            _SUREST_FIRST.index(one.confidence),
-            place_text(one.entity),
-        ),
+        key=lambda one: (one.shadow, one.state is State.PENDING, weight.worst_first(one)),
     )
 
 

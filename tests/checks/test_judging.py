@@ -21,7 +21,7 @@ from neuron_observer.model import (
     Verdict,
 )
 from neuron_observer.observer import HostReader, Options
-from neuron_observer.rules.health import rank
+from neuron_observer.weight import of_finding, rank
 from tests.checks.looks import DEVICE, WALL, ids, looked, make, twice
 from tests.hosts import without
 
@@ -132,5 +132,6 @@ def test_health_never_gets_better_by_a_finding(
         rank(new.verdict) >= rank(old.verdict)
         for old, new in zip(devices, after.devices, strict=True)
     )
-    if rank(after.verdict) == rank(verdict):
-        assert after.reason == "before"
+    worst = max((rank(of_finding(one)) for one in findings), default=0)
+    as_bad = worst > 0 and worst >= rank(verdict)
+    assert after.reason.startswith("a (" if as_bad else "before")

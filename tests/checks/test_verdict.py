@@ -24,7 +24,8 @@ from neuron_observer.model import (
     State,
     Verdict,
 )
-from neuron_observer.rules.health import fold, rank
+from neuron_observer.rules.health import fold
+from neuron_observer.weight import rank
 
 SNAPSHOT = Snapshot(0.0, 0.0, "/", "trn2.48xlarge", Driver("2.30.2.0", "live"), (), ())
 

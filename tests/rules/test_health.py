@@ -17,7 +17,8 @@ from neuron_observer.model import (
     State,
     Verdict,
 )
-from neuron_observer.rules.health import fold, rank
+from neuron_observer.rules.health import fold
+from neuron_observer.weight import rank
 
 if TYPE_CHECKING:
     from random import Random

@@ -12,6 +12,7 @@ from neuron_observer.cli.options import connect_options
 from neuron_observer.client.cached import harmless
 from neuron_observer.clock import SystemClock
 from neuron_observer.errors import DaemonError
+from neuron_observer.model import State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,9 +131,11 @@ def _event(of: Mapping[str, Any]) -> str:
 def _finding(of: Mapping[str, Any]) -> str:
     one = of.get("finding") or {}
     sure = f"{one.get('severity')}, {one.get('confidence')}, {one.get('action')}"
-    shadow = ", in shadow: not counted" if one.get("shadow") else ""
+    uncounted = ", in shadow: not counted" if one.get("shadow") else ""
+    if one.get("state") == State.PENDING.value:
+        uncounted = ", pending: not counted yet"
     where = place(one.get("entity") or {})
-    return f"{where}  {of.get('change')}: {one.get('id')} [{sure}{shadow}]: {one.get('message')}"
+    return f"{where}  {of.get('change')}: {one.get('id')} [{sure}{uncounted}]: {one.get('message')}"
 
 
 def _verdict(of: Mapping[str, Any]) -> str:

@@ -52,6 +52,7 @@ def finding(
         message, sights = instance.told.message, instance.told.evidence
     elif instance.escalated:
         message += "; the same fault as before its repair"
+    message += _still_to_last(instance)
     if confidence is Confidence.CONTRADICTED:
         message += f"; contradicted: {instance.contradicted[0].metric} stood still"
     return Finding(
@@ -73,6 +74,15 @@ def finding(
         program=rule.program,
         note=noted("acknowledged", instance.word),
     )
+
+
+def _still_to_last(instance: Instance) -> str:
+    """What keeps a message from claiming what only time can show."""
+    lasts = seconds_text(instance.rule.hold)
+    if instance.unheld:
+        return f"; a fault only if it lasts {lasts}, which one look cannot tell"
+    pending = instance.life is not None and instance.life.state is State.PENDING
+    return f"; it counts once it has lasted {lasts}" if pending else ""
 
 
 def entity(scope: str, place: Place, serials: Mapping[int, str]) -> Entity:

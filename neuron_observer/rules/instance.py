@@ -107,6 +107,11 @@ class Instance:
         hold = 0.0 if self._one_shot else rule.hold
         return Tempo(hold, rule.clear, rule.latched and self.confirmed)
 
+    @property
+    def unheld(self) -> bool:
+        """Whether it must last, and nobody looks for long enough to tell whether it does."""
+        return self._one_shot and self.rule.hold > 0
+
     def bind(self, view: View) -> list[Spot]:
         """Find what it reads; again whenever files came or went."""
         spots = list(self._test.bind(view))
@@ -260,8 +265,7 @@ class Instance:
         """How sure the finding is; on an untested driver never more than probable."""
         if self.contradicted and not self.confirmed:
             return Confidence.CONTRADICTED
-        unheld = self._one_shot and self.rule.hold > 0
-        capped = (capped and self.rule.blames_hardware) or unheld
+        capped = (capped and self.rule.blames_hardware) or self.unheld
         return Confidence.CONFIRMED if self.confirmed and not capped else Confidence.PROBABLE
 
     def rests_on_hearsay(self) -> bool:

@@ -23,7 +23,7 @@ _NATURAL = ("place", "id", "action", "confidence", "state", "since", "impact", "
 
 
 def found(view: View) -> Sheet:
-    """A row a finding, the worst and surest first."""
+    """A row a finding, the worst first."""
     rows = [Row(key_of(one), of=one) for one in shown(view)]
     return Sheet(_columns(), rows, _NATURAL, "no finding" + _unless(view))
 

@@ -85,6 +85,12 @@ def test_wrong_calls(asked: Connected, call: Callable[..., Result], monkeypatch:
              "reason": "r", "devices": [{"index": 3, "verdict": None, "previous": "healthy"}]},
             "t  node  unknown (was healthy): r; neuron3 gone",
         ),
+        (
+            {"type": "finding", "at": "t", "change": "begun",
+             "finding": {"id": "i", "severity": "critical", "confidence": "probable",
+                         "action": "reboot", "state": "pending", "message": "m"}},
+            "t  node  begun: i [critical, probable, reboot, pending: not counted yet]: m",
+        ),
         ({"type": "new"}, "None  new"),
     ],
 )  # fmt: skip

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from neuron_observer.catalogue import METRICS
 from neuron_observer.model import Severity
 from neuron_observer.rules import rule as r
 from neuron_observer.rules.conditions import PREDICATES
@@ -29,6 +30,10 @@ TIMES = {
     "throttling-suspected": (70, 100),  # 38 s until a mean of 60 s is past 0.75, or back at 0.85
 }
 WITHOUT_RULE = {"hbm-repair-failed", "driver-incompatible", "driver-reload-pending"}
+
+
+WITH_UNIT = {"bytes", "ratio", "percent", "seconds"}  # that the figures of a message are given
+OF_A_METRIC = ("value", "than", "baseline")
 
 
 @cache
@@ -93,6 +98,22 @@ def test_a_rule_is_told_in_words(rule: Rule) -> None:
     assert len(rule.message) <= 120
     if rule.severity is Severity.CRITICAL:
         assert rule.confirm_by
+
+
+@pytest.mark.parametrize("rule", rules().values(), ids=lambda rule: rule.id)
+def test_a_message_has_each_unit_once(rule: Rule) -> None:
+    """A figure whose metric has a unit that is written carries it; `seconds` always does."""
+    units = {METRICS[metric].unit for metric in r.inputs(rule) if metric in METRICS}
+    written = {"seconds"} if units.isdisjoint(WITH_UNIT) else {"seconds", *OF_A_METRIC}
+    doubled = re.findall(r"\{(\w+)\} ?(?:%|s|B|[KMG]iB|bytes|seconds)(?!\w)", rule.message)
+    assert written.isdisjoint(doubled)
+
+
+@pytest.mark.parametrize("rule", rules().values(), ids=lambda rule: rule.id)
+def test_no_message_claims_the_time_that_a_rule_waits(rule: Rule) -> None:
+    """What must last is told while it is pending too; the engine says what is awaited."""
+    claim = r"\bfor (?:more than|minutes|seconds|five|ten)|minutes without"
+    assert not rule.hold or not re.search(claim, rule.message)
 
 
 def test_program_findings_ask_nothing_of_the_machine() -> None:

@@ -244,6 +244,18 @@ def test_hold_and_clear_are_kept_by_the_timer() -> None:
     assert shown == [pending, pending, firing, recovering, recovering, State.RESOLVED, None]
 
 
+def test_a_message_claims_no_time_that_has_not_passed() -> None:
+    """While it is pending it says what is awaited; a single look says that it cannot tell."""
+    held = rule(r.Above(SRAM, 0), hold=300.0)
+    engine, plain = Engine([held]), "device 0: 1"
+    told = [engine(snapshot(at, {SRAM: 1}))[0][0].message for at in (0.0, 299.0, 300.0)]
+    assert told == [*[f"{plain}; it counts once it has lasted 5 min"] * 2, plain]
+    (once,), _ = Engine([held], one_shot=True)(snapshot(0.0, {SRAM: 1}))
+    assert once.message == f"{plain}; a fault only if it lasts 5 min, which one look cannot tell"
+    (at_once,), _ = Engine([OF_SRAM], one_shot=True)(snapshot(0.0, {SRAM: 1}))
+    assert at_once.message == plain
+
+
 def test_a_latched_finding_needs_two_reads_to_stay() -> None:
     """One odd read is no fault for ever; a confirmed one is."""
     latched = rule(r.Above(SRAM, 0), latched=True)

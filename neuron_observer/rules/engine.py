@@ -90,7 +90,7 @@ class Engine:
         scene, roster = self.scene, self._roster
         self._go_on(snapshot)
         scene.history = history
-        scene.wall = snapshot.at
+        scene.wall_before, scene.wall = scene.wall, snapshot.at
         changed, moved = scene.view.take(snapshot)
         dirty: dict[Instance, None] = {}  # in order, so that two runs are alike
         if moved:
@@ -289,7 +289,8 @@ class Engine:
             if instance.place.device == device:
                 ended = self._findings.pop((instance.rule.id, instance.place), None)
                 if ended is not None and ended.state is not State.PENDING:
-                    self._ended.append(words.ended(ended, words.SETTLED))
+                    instance.stood_until(scene.wall)
+                    self._ended.append(words.ended(self._finding(instance), words.SETTLED))
                 self._roster.renew(instance)
                 self._folded = None
                 self._wake(instance, scene.now)

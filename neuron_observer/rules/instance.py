@@ -165,6 +165,7 @@ class Instance:
     def evaluate(self, scene: Scene, wall: float) -> State | None:
         """Look anew; the state of the finding before."""
         before = self.life.state if self.life else None
+        self.stood_until(scene.wall_before)
         if before is State.RESOLVED:
             self.forget()
         if self.outcome.truth is None and self.life is not None:  # unknown lets nothing run out
@@ -182,6 +183,11 @@ class Instance:
         elif outcome.truth is False:
             self._hard_at, self._witness = None, None
         return before
+
+    def stood_until(self, wall: float) -> None:
+        """What was true when it was looked at last was there up to now, though nobody asked."""
+        if self.outcome.truth and self.life and self.life.state is not State.RESOLVED:
+            self.life = self.life._replace(last_seen=wall)
 
     def _doubts(self, outcome: Outcome, now: float) -> bool:
         """Whether false may only mean that this run has not watched for long enough."""

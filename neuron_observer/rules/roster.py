@@ -179,6 +179,7 @@ class Roster:
 
     def _leave(self, instance: Instance) -> None:
         if instance.life is not None and instance.life.state is not State.PENDING:
+            instance.stood_until(self._scene.wall_before)
             instance.life = instance.life._replace(state=State.RESOLVED)
             self.left.append(instance)
 
@@ -272,9 +273,11 @@ class Roster:
         )
 
     def _kept_of(self, one: Instance, told: Mapping[Id, Finding]) -> Kept:
+        one.stood_until(self._scene.wall)
         life = one.life
         assert life is not None  # noqa: S101 - only of those that have a finding
         finding = told.get((one.rule.id, one.place))
+        finding = finding._replace(last_seen=life.last_seen) if finding else None
         return Kept(life, one.confirmed, one.escalated, self._until(one), one.word, finding)
 
     def _until(self, instance: Instance) -> float | None:

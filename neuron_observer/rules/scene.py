@@ -42,6 +42,7 @@ class Scene:
         self.history: History | None = None
         self.now = 0.0  # monotonic
         self.wall = 0.0  # the same instant on the wall clock
+        self.wall_before = 0.0  # of the instant before
         self.unwatched = 0.0  # seconds in which nobody read, since the beginning
         self.baselines: dict[tuple[str, str], int] = {}  # (device key, metric) → count
         self.stored: Mapping[tuple[str, str, Place], int] = {}  # counters of an earlier run
@@ -58,7 +59,7 @@ class Scene:
         """Go on from another scene of the same host and clock."""
         self.view.follow(before.view)
         self.occurrences.follow(before.occurrences)
-        self.now, self.unwatched = before.now, before.unwatched
+        self.now, self.wall, self.unwatched = before.now, before.wall, before.unwatched
         self.before_watched, self.keys = before.before_watched, before.keys
 
     @property

@@ -256,6 +256,40 @@ def test_a_message_claims_no_time_that_has_not_passed() -> None:
     assert at_once.message == plain
 
 
+def seen_to(findings: tuple[Finding, ...]) -> tuple[State, float | None]:
+    """State of the only finding, and seconds of the last time that it was seen."""
+    (found,) = findings
+    return found.state, None if found.last_seen is None else found.last_seen - WALL
+
+
+def test_what_is_over_says_when_it_was_seen_last() -> None:
+    """Also where nothing that it reads changed meanwhile, so that it was not looked at anew."""
+    engine = Engine([rule(r.Above(SRAM, 0), clear=5.0)])
+    for at in (0.0, 1.0, 30.0, 60.0):
+        assert seen_to(engine(snapshot(at, {SRAM: 1}, read_at=at // 30))[0]) == (State.FIRING, at)
+    assert seen_to(engine(snapshot(61.0, {SRAM: 0}))[0]) == (State.RECOVERING, 60.0)
+    assert seen_to(engine(snapshot(70.0, {SRAM: 0}))[0]) == (State.RESOLVED, 60.0)
+
+
+def test_what_somebody_or_a_new_chip_ends_says_when_it_was_seen_last() -> None:
+    """The last look before; and so does what a later run and changed rules go on from."""
+    for change in ("settled", "left", "again", "other rules"):
+        held = rule(r.Above(SRAM, 0), latched=True)
+        engine = Engine([held])
+        for at in (0.0, 1.0, 50.0):
+            engine(snapshot(at, {SRAM: 1}, read_at=min(at, 1.0)))
+        devices = (device(0, "00000000000000ff" if change == "left" else SERIAL),)
+        if change == "settled":
+            engine.set_healthy(0)
+        elif change == "again":
+            engine = Engine([held], memory=engine.memory())
+        elif change == "other rules":
+            other = held._replace(message="other words")
+            engine = engine.successor([other], trust_untested_driver=True)
+        found, _ = engine(snapshot(51.0, {SRAM: 0}, devices=devices))
+        assert seen_to(tuple(one for one in found if one.id == "fault"))[1] == 50.0, change
+
+
 def test_a_latched_finding_needs_two_reads_to_stay() -> None:
     """One odd read is no fault for ever; a confirmed one is."""
     latched = rule(r.Above(SRAM, 0), latched=True)

@@ -82,7 +82,7 @@ def _figures(checked: Checked) -> Mapping[str, str]:
     healthy = sum(device.verdict is Verdict.HEALTHY for device in checked.devices)
     counted = [one for one in found if rank(of_finding(one)) > 0]
     return {
-        "devices_healthy": f"{healthy};;;0;{len(checked.devices)}",
+        "devices_healthy": f"{healthy};;;0;{len(checked.devices) + checked.lacking}",
         "critical": f"{sum(one.severity is Severity.CRITICAL for one in counted)};;;0",
         "warning": f"{sum(one.severity is Severity.WARNING for one in counted)};;;0",
         "decided": f"{covered.decided};;;0;{covered.required}",

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.checks.scope import WHOLE_NODE, Scope
 from neuron_observer.contract import EXIT_CODES
-from neuron_observer.model import Coverage, DeviceHealth, State, Verdict
+from neuron_observer.model import NODE, Coverage, DeviceHealth, Missing, State, Verdict
+from neuron_observer.readings import reading
 from neuron_observer.rules.health import Opinion, opinion
 from neuron_observer.weight import rank
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from neuron_observer.checks.inventory import Item
-    from neuron_observer.model import Entity, Finding, Frame, Gap
+    from neuron_observer.model import Entity, Finding, Frame, Gap, Snapshot
 
 _OVER = (State.RESOLVED,)
 
@@ -29,6 +30,7 @@ class Checked(NamedTuple):
     shadow: tuple[Finding, ...]  # that never count
     devices: tuple[DeviceHealth, ...]
     scope: Scope = WHOLE_NODE
+    lacking: int = 0  # devices of the scope that should be here and are not
     inventory: tuple[Item, ...] = ()
     seconds: float = 0.0  # that it took
 
@@ -54,8 +56,21 @@ def check(frame: Frame, scope: Scope = WHOLE_NODE, inventory: tuple[Item, ...] =
         tuple(one for one in findings if one.shadow),
         devices,
         scope,
+        _lacking(frame.snapshot, scope, len(devices)),
         inventory,
     )
+
+
+def _lacking(snapshot: Snapshot, scope: Scope, here: int) -> int:
+    """How many are not here; those that only this container does not see are no loss."""
+    if scope.devices is not None:
+        return len(scope.devices) - here
+    expected = reading(snapshot.batches, "node.devices_expected", NODE)
+    hidden = reading(snapshot.batches, "node.devices_hidden", NODE)
+    if isinstance(expected, Missing) or not isinstance(expected.value, int):
+        return 0
+    unseen = 0 if isinstance(hidden, Missing) else int(hidden.value)
+    return max(expected.value - unseen - here, 0)
 
 
 def _folded(

@@ -129,9 +129,11 @@ def status(checked: Checked) -> list[str]:
         for severity in (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
     )
     ill = [one for one in checked.devices if one.verdict is not Verdict.HEALTHY]
-    healthy = f"{len(checked.devices) - len(ill)} of {len(checked.devices)} healthy"
+    every = len(checked.devices) + checked.lacking
+    healthy = f"{len(checked.devices) - len(ill)} of {every} healthy"
     named = [f"{one.index} {one.verdict.value}" for one in ill[:PLACES]]
     named += [f"{len(ill) - PLACES} more"] if len(ill) > PLACES else []
+    named += [f"{checked.lacking} not there"] if checked.lacking else []
     uncounted = f"{len(checked.findings) - len(counted)} not counted"
     required = f"{covered.decided} of {covered.required} required signals decided"
     return [

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuron_observer.checks.scope import Scope
+from neuron_observer.checks import plugins, words
+from neuron_observer.checks.scope import WHOLE_NODE, Scope
 from neuron_observer.checks.verdict import check, exit_code
+from neuron_observer.derive import make_batch
 from neuron_observer.model import (
+    NODE,
     Action,
     Confidence,
     Coverage,
@@ -19,13 +24,18 @@ from neuron_observer.model import (
     Frame,
     Gap,
     Health,
+    Missing,
     Severity,
     Snapshot,
     State,
     Verdict,
+    Why,
 )
 from neuron_observer.rules.health import fold
 from neuron_observer.weight import rank
+
+if TYPE_CHECKING:
+    from neuron_observer.model import Cell
 
 SNAPSHOT = Snapshot(0.0, 0.0, "/", "trn2.48xlarge", Driver("2.30.2.0", "live"), (), ())
 
@@ -126,3 +136,36 @@ def test_a_device_in_scope_is_never_hidden(findings: list[Finding], device: int)
     health: DeviceHealth = all_.health.devices[device]
     assert rank(check(all_, Scope(frozenset({device}))).verdict) >= rank(health.verdict)
     assert isinstance(all_.health, Health)
+
+
+def expecting(expected: int | Missing, hidden: int = 0) -> Frame:
+    """The node of four devices, by whose type so many should be here."""
+    cells: dict[str, Cell] = {
+        "node.devices_expected": expected,
+        "node.devices_hidden": hidden,
+    }
+    batch = make_batch("x", {metric: [(NODE, cell)] for metric, cell in cells.items()}, 0.0)
+    whole = frame()
+    return whole._replace(snapshot=SNAPSHOT._replace(batches=(batch,)))
+
+
+@pytest.mark.parametrize(
+    ("expected", "hidden", "scope", "lacking"),
+    [
+        (4, 0, WHOLE_NODE, 0),
+        (6, 0, WHOLE_NODE, 2),
+        (16, 12, WHOLE_NODE, 0),  # a container that sees four
+        (Missing(Why.UNSUPPORTED, "unknown type"), 0, WHOLE_NODE, 0),
+        (6, 0, Scope(frozenset({0, 5})), 1),
+    ],
+)
+def test_what_is_not_there_is_counted(
+    expected: int | Missing, hidden: int, scope: Scope, lacking: int
+) -> None:
+    """A device that should be here and is not is no healthy one, in any figure."""
+    found = check(expecting(expected, hidden), scope)
+    assert found.lacking == lacking
+    here = 4 if scope is WHOLE_NODE else 1
+    of = f"devices:  {here} of {here + lacking} healthy"
+    assert words.status(found)[1] == (f"{of}: {lacking} not there" if lacking else of)
+    assert f"devices_healthy={here};;;0;{here + lacking} " in plugins.nagios(found)

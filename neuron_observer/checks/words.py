@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from neuron_observer.model import Severity, State, Verdict
+from neuron_observer.model import Confidence, Severity, State, Verdict
 from neuron_observer.rules.explain import ACTIONS, entity_text
 from neuron_observer.text import printable
 from neuron_observer.weight import counts
@@ -83,13 +83,19 @@ def _finding(group: Sequence[Finding], width: int) -> Iterator[str]:
     if first.severity is Severity.INFO:
         return
     yield from _wrapped(f"    Hits: {hits(group)}.", width, 6) if hits(group) else ()
-    action = f"    What to do: {ACTIONS[first.action]}."
-    if first.if_confirmed and first.if_confirmed is not first.action:
-        action += f" Once confirmed: {ACTIONS[first.if_confirmed]}."
-    if first.confirm_by:
-        action += f" Confirmed by: {'; '.join(first.confirm_by)}."
+    action = f"    What to do: {ACTIONS[first.action]}.{_not_yet_sure(first)}"
     yield from _wrapped(action, width, 6)
     yield f"    More: neuron-observer explain {first.id}"
+
+
+def _not_yet_sure(first: Finding) -> str:
+    """What would make it certain, and what is to be done then; nothing once it is."""
+    if first.confidence is Confidence.CONFIRMED:
+        return ""
+    then = ""
+    if first.if_confirmed and first.if_confirmed is not first.action:
+        then = f" Once confirmed: {ACTIONS[first.if_confirmed]}."
+    return then + (f" Confirmed by: {'; '.join(first.confirm_by)}." if first.confirm_by else "")
 
 
 def _matters(finding: Finding) -> bool:

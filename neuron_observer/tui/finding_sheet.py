@@ -6,7 +6,7 @@ import textwrap
 from functools import cache
 from typing import TYPE_CHECKING
 
-from neuron_observer.model import Action, Missing, Why
+from neuron_observer.model import Action, Confidence, Missing, Why
 from neuron_observer.text import printable, seconds_text
 from neuron_observer.tui.findings import TONES, place_text, shown
 from neuron_observer.tui.lines import Line, Span, line
@@ -86,10 +86,11 @@ def _said(one: Finding, width: int) -> Iterator[Line]:
         ", in shadow: not counted" if one.shadow else ""
     )
     yield from wrapped(f"do: {words(one.action)} ({sure})", width, "figure")
-    if one.if_confirmed is not None:
-        yield from wrapped(f"if confirmed: {words(one.if_confirmed)}", width, "plain")
-    for how in one.confirm_by:
-        yield from wrapped(f"confirm by: {how}", width, "plain")
+    if one.confidence is not Confidence.CONFIRMED:
+        if one.if_confirmed is not None:
+            yield from wrapped(f"if confirmed: {words(one.if_confirmed)}", width, "plain")
+        for how in one.confirm_by:
+            yield from wrapped(f"confirm by: {how}", width, "plain")
     if one.note:
         yield from wrapped(f"note: {one.note}", width, "plain")
     for piece in one.evidence:

@@ -29,11 +29,14 @@ def test_what_is_sure_and_what_is_not_stand_apart() -> None:
 
 def test_an_action_and_what_confirms_it() -> None:
     """What to do now, what to do once it is certain, and how to get there."""
-    one = finding(0, if_confirmed=Action.REPLACE_INSTANCE, confirm_by=("the same after it",))
+    sure = finding(0, if_confirmed=Action.REPLACE_INSTANCE, confirm_by=("the same after it",))
+    one = sure._replace(confidence=Confidence.PROBABLE)
     text = " ".join(" ".join(words.findings([one])).split())
     assert "What to do: reboot. Once confirmed: replace the instance" in text
     assert "Confirmed by: the same after it." in text
     assert "neuron-observer explain fault" in text
+    text = " ".join(" ".join(words.findings([sure])).split())
+    assert "What to do: reboot. More: neuron-observer explain fault" in text
 
 
 def test_an_information_asks_for_nothing() -> None:

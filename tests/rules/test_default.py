@@ -116,6 +116,14 @@ def test_no_message_claims_the_time_that_a_rule_waits(rule: Rule) -> None:
     assert not rule.hold or not re.search(claim, rule.message)
 
 
+def test_a_slow_read_is_not_told_as_one_that_hangs() -> None:
+    """Reads that each take seconds come back; only that not all have is known."""
+    stuck = rules()["collector-stuck"]
+    told = "the registers of device {device} have not been read to the end: {line}"
+    assert stuck.message == told
+    assert any("do come back" in other for other in stuck.could_be)
+
+
 def test_program_findings_ask_nothing_of_the_machine() -> None:
     """What is about a program blames no hardware; who must fix it is told."""
     for rule in rules().values():

@@ -20,6 +20,11 @@ def printable(line: str) -> str:
     return "".join(c if c.isprintable() else "·" for c in line.replace("\t", " "))
 
 
+def count_text(number: int, one: str, several: str) -> str:
+    """1 device, 2 devices."""
+    return f"{number} {one if number == 1 else several}"
+
+
 def bytes_text(number: float) -> str:
     """1536 → 1.5 KiB; whole numbers stay whole."""
     value, unit = float(number), _BYTES[0]

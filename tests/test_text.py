@@ -14,6 +14,7 @@ from neuron_observer.text import (
     Footnotes,
     bytes_text,
     cell_text,
+    count_text,
     ratio_text,
     seconds_text,
     table,
@@ -40,6 +41,12 @@ STEPS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 
 def test_bytes(number: int, text: str) -> None:
     """Binary units, a fraction only where there is one, never 1024 of a unit."""
     assert bytes_text(number) == text
+
+
+def test_a_number_of_things() -> None:
+    """One of it is no plural."""
+    told = [count_text(number, "process", "processes") for number in (0, 1, 2)]
+    assert told == ["0 processes", "1 process", "2 processes"]
 
 
 @given(st.integers(0, 2**60))

@@ -21,6 +21,7 @@ from neuron_observer.model import (
 )
 from neuron_observer.readings import reading
 from neuron_observer.stragglers.meanings import MEANINGS as OF_JOBS
+from neuron_observer.text import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +77,9 @@ def _devices(topology: Topology) -> Item:
     kind = topology.instance_type or "unknown instance type"
     inside = f"; {hidden} more have no /dev node in this container" if hidden else ""
     if topology.expected is None:
-        return Item("devices", None, f"{shown}; how many a {kind} has is not known{inside}")
+        return Item(
+            "devices", None, f"{shown}; how many there should be is not known ({kind}){inside}"
+        )
     missing = missing_indexes(topology)
     gone = f"; missing: {', '.join(f'neuron{n}' for n in missing)}" if missing else ""
     right = None if topology.loading else shown + hidden == topology.expected
@@ -149,7 +152,8 @@ def _held(snapshot: Snapshot) -> Iterator[Item]:
     if scan is None:
         return
     held = leftovers(snapshot.jobs)
-    unseen = f"; descriptors of {scan.denied} processes may not be listed" if scan.denied else ""
+    denied = count_text(scan.denied, "process", "processes")
+    unseen = f"; descriptors of {denied} may not be listed" if scan.denied else ""
     if held:
         pids = "; ".join(dict.fromkeys(one.message for one in held))
         yield Item("leftovers", False, pids + unseen)

@@ -183,7 +183,8 @@ class JobCollector:
         if self._scanner.denied:
             notes.append(
                 f"{self._scanner.denied} of {self._scanner.processes} processes may not be looked"
-                " into: they may hold devices (it takes root, or CAP_SYS_PTRACE)"
+                " into: they may hold devices"
+                " (it takes CAP_SYS_PTRACE, which root of a container may lack)"
             )
         if word_at(self._host, "proc/2/comm") != "kthreadd":
             notes.append("this /proc is not the whole host's: other processes may hold devices")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from neuron_observer.model import Missing
 from neuron_observer.parsers.neuron_ls_listing import Outcome
+from neuron_observer.text import count_text
 from neuron_observer.triage.facts import Sighting
 from neuron_observer.triage.heads import Head
 
@@ -84,7 +85,7 @@ def listing_sightings(
     if listing.outcome is not Outcome.OK:
         return
     head = Head(node=listing.instance_id)
-    text = f"neuron-ls lists {len(listing.devices)} devices"
+    text = f"neuron-ls lists {count_text(len(listing.devices), 'device', 'devices')}"
     yield Sighting(rows["listing-read"], *where, text.encode(), head)
     for device in listing.devices:
         yield from _holders(device, where, rows, head)

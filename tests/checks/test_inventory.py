@@ -8,6 +8,7 @@ import pytest
 
 from neuron_observer.checks.inventory import Item, take
 from neuron_observer.clock import ManualClock
+from neuron_observer.model import JobScan
 from neuron_observer.observer import HostReader, Options
 from neuron_observer.sim.play import simulate
 from neuron_observer.sim.scenario import load as load_scenario
@@ -83,6 +84,27 @@ def test_no_driver_on_a_neuron_host() -> None:
     assert found["driver"] == Item("driver", False, "not loaded")
     assert found["devices"].right is False
     assert inventory(host_of({product: b"m5.large\n"}))["driver"].right is None
+
+
+def test_a_type_that_nobody_knows() -> None:
+    """How many devices belong there cannot be told, of a type without a name either."""
+    found = inventory(host_of({"proc/uptime": b"1 1\n"}))
+    text = "0; how many there should be is not known (unknown instance type)"
+    assert found["devices"] == Item("devices", None, text)
+
+
+@pytest.mark.parametrize(("denied", "told"), [(1, "1 process "), (2, "2 processes ")])
+def test_processes_that_may_not_be_looked_into(
+    tree: Callable[[str], ListingFs], denied: int, told: str
+) -> None:
+    """As many as there are, in the right number."""
+    reader = reader_of(tree(SMALL))
+    snapshot = reader.poll(("jobs",))
+    scan = JobScan(processes=9, holders=1, denied=denied, pending=0)
+    items = take(reader.topology, snapshot._replace(job_scan=scan))
+    reader.close()
+    (found,) = [item for item in items if item.topic == "leftovers"]
+    assert f"descriptors of {told}may not be listed" in found.text
 
 
 def test_place_in_an_ultraserver() -> None:

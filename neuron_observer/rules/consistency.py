@@ -124,6 +124,8 @@ def _of_counts(leaf: Leaf) -> Iterator[str]:
 
 
 def _of_thresholds(leaf: Leaf) -> Iterator[str]:
+    if isinstance(leaf, r.Increased) and leaf.ended_by not in ("", *r.EVENTS):
+        yield f"increased is ended by what the reader sees, not by a line: {', '.join(r.EVENTS)}"
     clear_at = getattr(leaf, "clear_at", None)
     than = getattr(leaf, "than", None)
     if isinstance(leaf, r.Increased):

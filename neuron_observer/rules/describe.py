@@ -148,7 +148,8 @@ def _(of: r.Increased) -> str:
         steps = f", in at least {of.steps} reads{apart}"
     until = "" if of.clear_at is None else f", until it is {of.clear_at} or fewer"
     by = f"by {of.by} or more " if of.by > 1 else ""
-    return f"{path(of.metric)} rises {by}within {seconds_text(of.within)}{steps}{until}"
+    since = f"; no rise before {_EVENT_WORDS[of.ended_by]} counts" if of.ended_by else ""
+    return f"{path(of.metric)} rises {by}within {seconds_text(of.within)}{steps}{until}{since}"
 
 
 @leaf.register

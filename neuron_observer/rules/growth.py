@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from neuron_observer.catalogue import METRICS
 from neuron_observer.model import Missing, Why
 from neuron_observer.rules import rule as r
 from neuron_observer.rules.outcome import FALSE, Outcome, false
@@ -62,7 +63,7 @@ class Growth:
         self._rests = False
         if isinstance(seen.cell, int):
             self._note(scene, place, seen, seen.cell)
-        self._forget(scene.now)
+        self._forget(self._ended(scene, place))
         self._on = self._is_above()
         if self._on:
             return self._shown(scene, place, seen)
@@ -108,9 +109,18 @@ class Growth:
         else:
             self._steps = *self._steps, (at, amount, 1)
 
-    def _forget(self, now: float) -> None:
-        if self._steps and self._steps[0][0] <= now - self._window:
-            self._steps = tuple(one for one in self._steps if one[0] > now - self._window)
+    def _ended(self, scene: Scene, place: Place) -> float:
+        """Until when (monotonic) growth does not count: its window is over, or it was remedied."""
+        since, leaf = scene.now - self._window, self._leaf
+        if not self._steps or not isinstance(leaf, r.Increased) or not leaf.ended_by:
+            return since
+        scope = METRICS[leaf.metric].scope
+        ends = scene.occurrences.of(leaf.ended_by, place, scope, since)
+        return max((one.at for one in ends), default=since)
+
+    def _forget(self, ended: float) -> None:
+        if self._steps and self._steps[0][0] <= ended:
+            self._steps = tuple(one for one in self._steps if one[0] > ended)
             self._sum = sum(amount for _, amount, _ in self._steps)
 
     def _is_above(self) -> bool:

@@ -175,7 +175,7 @@ class Instance:
             if outcome.truth is False:
                 self._hard_at, self._witness = None, None
             return before
-        truth = None if self._doubts(outcome, scene.now) else outcome.truth
+        truth = None if self._doubts(outcome, scene) else outcome.truth
         self.life = step(self.life, truth, scene.now, wall, self.tempo)
         if outcome.truth:
             self.shown, self.told = outcome.sights, None
@@ -189,12 +189,19 @@ class Instance:
         if self.outcome.truth and self.life and self.life.state is not State.RESOLVED:
             self.life = self.life._replace(last_seen=wall)
 
-    def _doubts(self, outcome: Outcome, now: float) -> bool:
+    def _doubts(self, outcome: Outcome, scene: Scene) -> bool:
         """Whether false may only mean that this run has not watched for long enough."""
-        if outcome.truth is not False or self.told is None:
+        if outcome.truth is not False or self.told is None or self._remedied(scene):
             return False
         lasts = outcome.again is not None and r.awaits(self.rule)
-        return lasts or now < self.doubted_until
+        return lasts or scene.now < self.doubted_until
+
+    def _remedied(self, scene: Scene) -> bool:
+        """Whether what an earlier run saw grow was remedied since it was seen last."""
+        seen = self.told.last_seen if self.told else None
+        since = scene.now - (scene.wall - seen) if seen is not None else scene.now
+        of, scope = scene.occurrences.of, self.rule.scope
+        return any(of(name, self.place, scope, since) for name in r.remedies(self.rule))
 
     def _look(self, scene: Scene) -> Outcome:
         outcome = self._test.evaluate(scene)

@@ -74,6 +74,7 @@ class Increased(NamedTuple):
     steps: int = 1  # rises,
     apart: float = 0.0  # counted only if they are so many seconds apart
     clear_at: int | None = None  # once true it stays so until it grew by this or less
+    ended_by: str = ""  # an event of the reader after which what grew before does not count
 
 
 class RateAbove(NamedTuple):
@@ -294,7 +295,13 @@ def events(rule: Rule) -> frozenset[str]:
     """The names of events that a rule waits for."""
     waits = [leaf for leaf in every_leaf(rule) if isinstance(leaf, Matches)]
     names = {name for leaf in waits for name in (leaf.finding, leaf.ended_by, leaf.excused_by)}
-    return frozenset(names - {""})
+    return frozenset((names | remedies(rule)) - {""})
+
+
+def remedies(rule: Rule) -> frozenset[str]:
+    """The names of events after which what a counter grew by before does not count."""
+    grown = [leaf for leaf in every_leaf(rule) if isinstance(leaf, Increased)]
+    return frozenset(leaf.ended_by for leaf in grown if leaf.ended_by)
 
 
 def longest(rule: Rule) -> float:

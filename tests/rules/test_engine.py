@@ -256,6 +256,35 @@ def test_a_message_claims_no_time_that_has_not_passed() -> None:
     assert at_once.message == plain
 
 
+GROWS = "core.execution.hbm_repairable_uncorrected"
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_growth_ends_with_what_remedies_it(*, restarted: bool) -> None:
+    """What grew before counts no more, also for a run that was told of it; later growth does."""
+    remedied = rule(r.Increased(GROWS, within=3600.0, ended_by="driver_reloaded"), scope="core")
+    engine = Engine([remedied])
+    reloaded = Event("driver_reloaded", NODE, WALL + 20.0, "seen to go and come back")
+
+    def found(at: float, count: int, *events: Event) -> State | None:
+        return next(
+            (
+                one.state
+                for one in engine(snapshot(at, {GROWS: {C0: count}}, events=events))[0]
+                if one.id == "fault"
+            ),
+            None,
+        )
+
+    assert [found(0.0, 0), found(10.0, 1)] == [None, State.FIRING]
+    if restarted:
+        engine = Engine([remedied], memory=engine.memory())
+    assert found(19.0, 1) is State.FIRING
+    assert found(20.0, 0, reloaded) is State.RESOLVED
+    assert found(30.0, 0) is None
+    assert found(40.0, 1) is State.FIRING
+
+
 def seen_to(findings: tuple[Finding, ...]) -> tuple[State, float | None]:
     """State of the only finding, and seconds of the last time that it was seen."""
     (found,) = findings

@@ -142,6 +142,11 @@ BROKEN = [
     ("device.sram.ecc_uncorrected", "core.reset_failures", "use increased or rate_above"),
     (WHEN, "{increased: {metric: host.load.1m}}", "host.load.1m is no counter"),
     (
+        WHEN,
+        "{increased: {metric: core.reset_failures, ended_by: hbm-scrub-failed}}",
+        "ended by what the reader sees",
+    ),
+    (
         f"{WHEN}\n",
         "{increased: {metric: core.reset_failures, within: 5 s}}\n    hold: 9 s\n",
         "hold 9 s is never reached",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
+from neuron_observer.errors import InputError
 from neuron_observer.rules import describe
 from neuron_observer.rules import rule as r
 from neuron_observer.rules.explain import ACTIONS
@@ -183,6 +184,12 @@ def pages(rules: Iterable[Rule], patterns: Sequence[Pattern]) -> dict[str, str]:
 
 def write(folder: Path, contents: dict[str, str]) -> None:
     """Write the pages into a folder; those of findings that are no more are left to their owner."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in contents.items():
-        (folder / name).write_text(text, encoding="utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in contents.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{error.filename or folder}: {error.strerror}",
+            remedy="Name a folder that you may write to.",
+        ) from None

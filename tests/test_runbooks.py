@@ -10,6 +10,7 @@ import pytest
 
 from neuron_observer import runbooks
 from neuron_observer.catalogue import METRICS
+from neuron_observer.errors import InputError
 from neuron_observer.model import Action
 from neuron_observer.rules.loader import load
 from neuron_observer.rules.patterns import load as load_patterns
@@ -83,3 +84,16 @@ def test_pages_are_written_where_they_are_wanted(tmp_path: Path) -> None:
         runbooks.write(folder, pages())
     found = {file.name: file.read_text("utf-8") for file in folder.iterdir()}
     assert found == pages()
+
+
+def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
+    """One line with the place and the reason, not a traceback."""
+    (in_the_way := tmp_path / "file").write_text("")
+    with pytest.raises(InputError) as raised:
+        runbooks.write(in_the_way / "made", pages())
+    assert str(raised.value) == (
+        f"{in_the_way}/made: Not a directory\n  Name a folder that you may write to."
+    )
+    (page := tmp_path / "hbm-unrepairable.md").mkdir()
+    with pytest.raises(InputError, match=f"{page}: Is a directory"):
+        runbooks.write(tmp_path, pages())

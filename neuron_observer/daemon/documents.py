@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from neuron_observer import contract
 from neuron_observer.checks.inventory import take
-from neuron_observer.model import State
+from neuron_observer.daemon.over import MOST
 from neuron_observer.rules.health import counts
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 DEVICES_SCHEMA = "neuron-observer/devices/1"
 HEALTH_SCHEMA = "neuron-observer/health/1"
-OVER = 500  # findings that are over, of one answer
 EXPLAIN_SCHEMA = "neuron-observer/explain/1"
 
 
@@ -85,17 +85,26 @@ def health(_: Standing, aged: Aged, __: Asked) -> dict[str, Any]:
 def findings(standing: Standing, aged: Aged, asked: Asked) -> dict[str, Any]:
     """The findings that fit, in the form of `findings --format json`; the verdict is the node's."""
     frame = aged.frame
-    shown = [*frame.findings, *(over(standing) if asked["all"] else ())]
+    shown = [*frame.findings]
+    if asked["all"]:
+        here = {_which(one) for one in shown}
+        shown += [one for one in over(standing) if _which(one) not in here]
     found = [one for one in shown if _fits(one, asked)]
     document = contract.findings_document(frame.health.verdict, found, frame.health.coverage)
     return {**document, **_head(frame.snapshot), "reason": frame.health.reason}
 
 
 def over(standing: Standing) -> list[Finding]:
-    """Findings that are over, the latest first, as far as they are kept."""
-    if standing.past is None:
-        return []
-    return [one for _, one in standing.past.ended(most=OVER) if one.state is State.RESOLVED]
+    """Findings that are over, the latest first: those that are kept, and those of this run."""
+    kept = standing.past.ended(most=MOST) if standing.past else []
+    every = {_which(one): (at, one) for at, one in (*kept, *standing.over.held())}
+    latest = sorted(every.values(), key=itemgetter(0), reverse=True)
+    return [one for _, one in latest[:MOST]]
+
+
+def _which(one: Finding) -> tuple[object, ...]:
+    """What tells a finding from the same one at another time."""
+    return one.id, one.entity._replace(serial=None), one.first_seen
 
 
 def _fits(one: Finding, asked: Asked) -> bool:

@@ -42,6 +42,7 @@ def say(node: Node, verb: str, subject: str = "", **other: object) -> Done:
     word = Word(WHO, node.clock.wall(), "a test")
     future = node.keeper.submit(Act(verb, word, subject, **other))  # type: ignore[arg-type]
     node.look(1.0, {SRAM: 3})
+    node.look(0.25, {SRAM: 3})
     node.flush()
     return future.result(timeout=1)
 
@@ -329,6 +330,7 @@ def test_the_thread_writes_by_itself(node: Node) -> None:
     word = Word(WHO, node.clock.wall(), "a test")
     future = node.keeper.submit(Act("ack", word, "fault"))
     node.look(1.0, {SRAM: 3})
+    node.look(1.0, {SRAM: 3})
     assert future.result(timeout=10).kept
     assert node.store.past
     assert [one.verb for one in node.store.past.acts()] == ["ack"]
@@ -352,3 +354,32 @@ def test_severity_orders_what_is_hidden() -> None:
     assert worst_of([], Severity.WARNING) is Verdict.DEGRADED
     assert worst_of([], Severity.CRITICAL) is Verdict.UNHEALTHY
     assert worst_of([], Severity.INFO) is Verdict.HEALTHY
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_the_answer_comes_with_the_frame_that_shows_it(tmp_path: Path, *, keeps: bool) -> None:
+    """Whoever looks after the answer sees what it says."""
+    node = Node(tmp_path / "state" if keeps else None, [OF_SRAM])
+    node.look(cells={SRAM: 3})
+    future = node.keeper.submit(Act("ack", Word(WHO, node.clock.wall(), "a test"), "fault"))
+    node.look(0.25, {SRAM: 3})
+    node.flush()
+    assert (node.one().state, future.done()) == (State.FIRING, False)
+    node.look(0.25, {SRAM: 3})
+    node.flush()
+    assert node.one().state is State.ACKNOWLEDGED
+    assert future.result(timeout=0).kept is keeps
+    node.kill()
+
+
+def test_what_was_said_last_is_written_at_the_end(node: Node) -> None:
+    """Also if no frame came that could show it."""
+    node.look(cells={SRAM: 3})
+    word = Word(WHO, node.clock.wall(), "a test")
+    done = node.keeper.submit(Act("ack", word, "fault"))
+    node.look(0.25, {SRAM: 3})
+    asked = node.keeper.submit(Act("suppress", word, "fault", until=word.at + 60.0))
+    node.keeper.close()
+    assert (done.result(timeout=0).kept, asked.result(timeout=0).kept) == (True, True)
+    assert node.store.past
+    assert [one.verb for one in node.store.past.acts()] == ["suppress", "ack"]

@@ -12,8 +12,10 @@ from neuron_observer import runbooks
 from neuron_observer.catalogue import METRICS
 from neuron_observer.errors import InputError
 from neuron_observer.model import Action
+from neuron_observer.rules.findings import BEFORE_WATCHED
 from neuron_observer.rules.loader import load
 from neuron_observer.rules.patterns import load as load_patterns
+from neuron_observer.stragglers.names import OF_JOBS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,6 +61,29 @@ def test_commands_name_verbs_that_exist() -> None:
     for name, text in pages().items():
         for verb in re.findall(r"neuron-observer ([a-z]+)", text):
             assert verb in {*COMMANDS, *coming}, f"{name}: {verb}"
+
+
+def test_pages_of_findings_that_no_rule_makes() -> None:
+    """Each has one, kept by hand, with all heads; it says where it is kept, not that it is made."""
+    names = {"device-held", BEFORE_WATCHED, *OF_JOBS}
+    assert {file.stem for file in runbooks.BY_HAND.glob("*.md")} == names
+    for name in names:
+        text = pages()[f"{name}.md"]
+        assert text.startswith(f"# {name}\n\nKept in `neuron_observer/rules/pages`")
+        assert "Made from the rules" not in text
+        found = re.findall(r"^## (.*)$", text, re.MULTILINE)
+        assert [head for head in found if head in HEADS] == list(HEADS)
+
+
+def test_a_page_for_a_terminal() -> None:
+    """Headings without their signs; of a finding of a rule, or of none, there is no such page."""
+    lines = runbooks.told("hang-input")
+    assert lines[0] == "hang-input"
+    assert {f"{head}:" for head in HEADS} <= set(lines)
+    assert not [line for line in lines if line.startswith("#") or "**" in line]
+    assert [runbooks.told(name) for name in ("hbm-unrepairable", "../pages/straggler", "")] == [
+        ()
+    ] * 3
 
 
 def test_pages_name_the_files_that_are_read() -> None:

@@ -20,6 +20,7 @@ from neuron_observer.model import (
     Severity,
 )
 from neuron_observer.readings import reading
+from neuron_observer.rules.findings import BEFORE_WATCHED
 from neuron_observer.stragglers.meanings import MEANINGS as OF_JOBS
 
 if TYPE_CHECKING:
@@ -38,6 +39,11 @@ CORES_MISSING = "cores-missing"
 MEANINGS = {
     **OF_JOBS,
     STATE_SET_ASIDE: MEANING,
+    BEFORE_WATCHED: (
+        "Counters of the driver or of the network were not 0 when watching began. What they count"
+        " happened before, and nobody can say when; from then on what is added to them is judged."
+        " It is information and counts for nothing. What to do: nothing."
+    ),
     CORES_MISSING: (
         "A chip shows fewer cores below /sys than its kind has. The driver makes one folder a core"
         " while it loads, so this load was not complete. What to do: look for `neuron` lines in"

@@ -214,3 +214,12 @@ def test_any_cut_of_a_shipped_file_loads_or_is_an_error(
     with suppress(ConfigError):
         rules = load([file])
     assert all(rule.meaning and rule.action for rule in rules)
+
+
+def test_a_rule_of_ones_own_has_no_page(tmp_path: Path) -> None:
+    """docs/runbooks has none of it; one that changes a shipped rule keeps that rule's."""
+    file = tmp_path / "own.yaml"
+    file.write_text(GOOD + "  - id: hbm-unrepairable\n    hold: 3 s\n")
+    pages = {rule.id: rule.runbook for rule in load(extra=[file])}
+    assert pages["a-fault"] == ""
+    assert pages["hbm-unrepairable"] == "docs/runbooks/hbm-unrepairable.md"

@@ -383,3 +383,13 @@ def test_what_was_said_last_is_written_at_the_end(node: Node) -> None:
     assert (done.result(timeout=0).kept, asked.result(timeout=0).kept) == (True, True)
     assert node.store.past
     assert [one.verb for one in node.store.past.acts()] == ["suppress", "ack"]
+
+
+@pytest.mark.parametrize("verb", ["ack", "suppress", "unsuppress"])
+def test_nothing_is_to_be_said_of_what_was_before(node: Node, verb: str) -> None:
+    """It stands as firing: that no such finding stands, or rule is called so, would be untrue."""
+    wall = node.clock.wall()
+    word = Word(WHO, wall, "a test")
+    act = Act(verb, word, "before-we-watched", until=wall + 60.0)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="counts for nothing"):
+        node.keeper.submit(act)

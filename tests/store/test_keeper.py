@@ -393,3 +393,19 @@ def test_nothing_is_to_be_said_of_what_was_before(node: Node, verb: str) -> None
     act = Act(verb, word, "before-we-watched", until=wall + 60.0)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="counts for nothing"):
         node.keeper.submit(act)
+
+
+def test_only_the_directory_itself_is_made(tmp_path: Path) -> None:
+    """Of a mistyped path, or one on a disk that is not mounted yet, nothing; it is tried again."""
+    node = Node(tmp_path / "disk/state", [OF_SRAM])
+    assert not (tmp_path / "disk").exists()
+    assert node.store.problem == f"{tmp_path}/disk/state: No such file or directory"
+    node.look(cells={SRAM: 3})
+    node.flush()
+    assert not node.keeper.status().writable
+    (tmp_path / "disk").mkdir()
+    node.look(11.0, {SRAM: 3})
+    node.flush()
+    assert node.keeper.status().writable
+    assert (tmp_path / "disk/state/state.db").is_file()
+    node.kill()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 1 << 20  # a rules file is written by a person
 MOST_DEPTH = 16
+REMEDY = "Look at the indentation, at colons and brackets; put a text that has them in quotes."
 _DURATION = re.compile(r"(\d+(?:\.\d+)?) ?(ms|s|min|h|d)?", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
 
@@ -37,8 +38,13 @@ def compose(path: Path) -> yaml.Node | None:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
-        line = mark.line + 1 if mark else None
-        raise ConfigError(f"is no YAML: {problem}", file=file, line=line) from None
+        line = min(mark.line, _last_line(path)) + 1 if mark else None
+        raise ConfigError(f"is no YAML: {problem}", file=file, line=line, remedy=REMEDY) from None
+
+
+def _last_line(path: Path) -> int:
+    """From 0; what is missing at the end is said to be missing in a line that there is."""
+    return path.read_bytes().rstrip(b"\n").count(b"\n")
 
 
 def _refuse_tricks(stream: IO[bytes], file: str) -> None:

@@ -223,3 +223,13 @@ def test_a_rule_of_ones_own_has_no_page(tmp_path: Path) -> None:
     pages = {rule.id: rule.runbook for rule in load(extra=[file])}
     assert pages["a-fault"] == ""
     assert pages["hbm-unrepairable"] == "docs/runbooks/hbm-unrepairable.md"
+
+
+def test_what_is_no_yaml_says_where_and_what_to_do(tmp_path: Path) -> None:
+    """The line is one that the file has, the remedy the one of a configuration."""
+    with pytest.raises(ConfigError) as caught:
+        loaded(tmp_path, "rules: [a\n\n")
+    assert caught.value.line == 1
+    assert caught.value.remedy == (
+        "Look at the indentation, at colons and brackets; put a text that has them in quotes."
+    )

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # Runtime release notes: runtime 2.32 and later with drivers up to 2.26; driver 2.29 and later with
 # runtimes before 2.33. Which runtime a process uses is in no file below /sys.
 _OLD_DRIVER, _NEW_DRIVER = (2, 26), (2, 29)
-_PLACES = ("ultraserver.mode", "ultraserver.node_id", "ultraserver.node_count")
+PLACES = ("ultraserver.mode", "ultraserver.node_id", "ultraserver.node_count")
 
 CORES_MISSING = "cores-missing"
 MEANINGS = {
@@ -141,7 +141,7 @@ def _runtimes(version: Version | None) -> str:
 def _ultraserver(topology: Topology, snapshot: Snapshot) -> Iterator[Item]:
     if not (topology.instance_type or "").startswith(("trn2u.", "trn3")):
         return
-    found = [(metric, reading(snapshot.batches, metric, NODE)) for metric in _PLACES]
+    found = [(metric, reading(snapshot.batches, metric, NODE)) for metric in PLACES]
     values = [(m, cell.value) for m, cell in found if not isinstance(cell, Missing)]
     if values:
         told = ", ".join(f"{m.partition('.')[2].replace('_', ' ')} {value}" for m, value in values)

@@ -137,7 +137,7 @@ class _RuleReader(NodeReader):
 
     def _value(self, key: str, node: yaml.Node) -> Any:
         for keys, read in (
-            (_TEXTS, self.text),
+            (_TEXTS, self.words),
             (_FLAGS, self.flag),
             (_SECONDS, self.seconds),
             (_ACTIONS, self._action),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import tempfile
 from contextlib import contextmanager
@@ -77,3 +78,13 @@ def test_check_of_a_host_that_is_not_there(call: Callable[..., Result], form: st
     """In every form it ends with `InputError`: 66."""
     with pytest.raises(InputError, match="no such directory or file"):
         call("check", "--format", form, "--host-root", "/no/such/host")
+
+
+@pytest.mark.parametrize("raw", [b"\x7fELF\xd0\xff", gzip.compress(b"\xff\xfe\xfa")])
+def test_a_host_root_that_is_no_text(tmp_path: Path, raw: bytes) -> None:
+    """It is called what it is, in our words; not a byte and its position."""
+    (file := tmp_path / "ls").write_bytes(raw)
+    with pytest.raises(InputError) as caught:
+        open_root(str(file))
+    assert caught.value.message == f"{file}: is no text, so neither a listing nor a capture"
+    assert "`neuron-observer capture`" in caught.value.remedy

@@ -233,3 +233,16 @@ def test_what_is_no_yaml_says_where_and_what_to_do(tmp_path: Path) -> None:
     assert caught.value.remedy == (
         "Look at the indentation, at colons and brackets; put a text that has them in quotes."
     )
+
+
+@pytest.mark.parametrize("value", ["5", "1.5", "yes", "2026-12-01", "~"])
+def test_a_message_is_a_text(tmp_path: Path, value: str) -> None:
+    """What YAML takes for something else is most likely a slip; in quotes it is meant so."""
+    wrong = GOOD.replace('message: "{value} on {device}"', f"message: {value}")
+    with pytest.raises(ConfigError, match=f"a-fault: message: {value} is no text") as caught:
+        loaded(tmp_path, wrong)
+    assert caught.value.remedy == "If it is meant so, quote it."
+    assert loaded(tmp_path, wrong.replace(value, f"'{value}'", 1)).message == value
+    steps = GOOD + f"    steps: [do this, {value}]\n"
+    with pytest.raises(ConfigError, match=f"steps: {value} is no text"):
+        loaded(tmp_path, steps)

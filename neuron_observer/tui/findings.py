@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from neuron_observer.model import Action, Confidence, Severity, State
 from neuron_observer.text import printable
 from neuron_observer.tui.lines import Line, Span, apart, line
+from neuron_observer.tui.sheet import natural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,7 +39,7 @@ def worst_first(of: Iterable[Finding]) -> list[Finding]:
             one.state is State.PENDING,
             _WORST_FIRST.index(one.severity),
             _SUREST_FIRST.index(one.confidence),
-            place_text(one.entity),
+            natural(place_text(one.entity)),
         ),
     )
 

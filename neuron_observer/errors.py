@@ -7,6 +7,7 @@
     ├── DaemonError          no daemon answers as it should                     3
     └── HostError            this host cannot be read at all                   2
 
+What nobody foresaw is a fault of our own and ends with 70: never with a code that is a verdict.
 A device that fails is never an exception: it is a `Missing` reading.
 """
 
@@ -16,7 +17,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """Exit codes; 0 to 3 follow the Nagios plugin convention, 64 and 66 sysexits.h."""
+    """Exit codes; 0 to 3 follow the Nagios plugin convention, from 64 on sysexits.h."""
 
     OK = 0
     WARNING = 1
@@ -24,6 +25,7 @@ class ExitCode(IntEnum):
     UNKNOWN = 3
     USAGE = 64
     NO_INPUT = 66
+    SOFTWARE = 70
 
 
 class ObserverError(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
+from neuron_observer.errors import InputError
 from neuron_observer.rules import describe
 from neuron_observer.rules import rule as r
 from neuron_observer.rules.explain import ACTIONS
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from neuron_observer.rules.rule import Rule
 
 REMEDIES = Path(__file__).parent / "rules" / "remedies.yaml"
+BY_HAND = Path(__file__).parent / "rules" / "pages"  # of findings that no rule makes
 _MADE = "Made from the rules by `neuron-observer rules {verb}`; do not edit."
+_KEPT = "Kept in `neuron_observer/rules/pages`, written by `neuron-observer rules runbooks DIR`."
 _HARD = (
     "What the hardware or the kernel itself says is evidence: `probable` at the first read,"
     " `confirmed` at the second."
@@ -178,11 +181,40 @@ def _listed(items: Iterable[str]) -> Iterator[str]:
 def pages(rules: Iterable[Rule], patterns: Sequence[Pattern]) -> dict[str, str]:
     """File name → page, of all findings."""
     every = remedies()
-    return {f"{rule.id}.md": page(rule, patterns, every[rule.action.value]) for rule in rules}
+    made = {f"{rule.id}.md": page(rule, patterns, every[rule.action.value]) for rule in rules}
+    kept = {file.name: _marked(file.read_text("utf-8")) for file in BY_HAND.glob("*.md")}
+    return {**kept, **made}
+
+
+def _marked(text: str) -> str:
+    """A page that is written by hand, with the word where that is done."""
+    title, _, rest = text.partition("\n\n")
+    return f"{title}\n\n{_KEPT}\n\n{rest}"
+
+
+def told(finding_id: str) -> tuple[str, ...]:
+    """The page of a finding that no rule makes, for a terminal; nothing where there is none."""
+    file = BY_HAND / f"{finding_id}.md"
+    if "/" in finding_id or not file.is_file():
+        return ()
+    lines = file.read_text("utf-8").replace("**", "").rstrip().splitlines()
+    return tuple(_plain_heading(line) for line in lines)
+
+
+def _plain_heading(line: str) -> str:
+    if line.startswith("## "):
+        return f"{line[3:]}:"
+    return line.removeprefix("# ")
 
 
 def write(folder: Path, contents: dict[str, str]) -> None:
     """Write the pages into a folder; those of findings that are no more are left to their owner."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in contents.items():
-        (folder / name).write_text(text, encoding="utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in contents.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{error.filename or folder}: {error.strerror}",
+            remedy="Name a folder that you may write to.",
+        ) from None

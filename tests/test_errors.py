@@ -16,7 +16,7 @@ from neuron_observer.errors import (
 
 
 def test_exit_codes_follow_nagios_and_sysexits() -> None:
-    """0 to 3 as Nagios plugins, 64 and 66 as sysexits.h."""
+    """0 to 3 as Nagios plugins, from 64 on as sysexits.h."""
     assert {code.name: int(code) for code in ExitCode} == {
         "OK": 0,
         "WARNING": 1,
@@ -24,6 +24,7 @@ def test_exit_codes_follow_nagios_and_sysexits() -> None:
         "UNKNOWN": 3,
         "USAGE": 64,
         "NO_INPUT": 66,
+        "SOFTWARE": 70,
     }
 
 

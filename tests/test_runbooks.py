@@ -10,9 +10,12 @@ import pytest
 
 from neuron_observer import runbooks
 from neuron_observer.catalogue import METRICS
+from neuron_observer.errors import InputError
 from neuron_observer.model import Action
+from neuron_observer.rules.findings import BEFORE_WATCHED
 from neuron_observer.rules.loader import load
 from neuron_observer.rules.patterns import load as load_patterns
+from neuron_observer.stragglers.names import OF_JOBS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +63,29 @@ def test_commands_name_verbs_that_exist() -> None:
             assert verb in {*COMMANDS, *coming}, f"{name}: {verb}"
 
 
+def test_pages_of_findings_that_no_rule_makes() -> None:
+    """Each has one, kept by hand, with all heads; it says where it is kept, not that it is made."""
+    names = {"device-held", BEFORE_WATCHED, *OF_JOBS}
+    assert {file.stem for file in runbooks.BY_HAND.glob("*.md")} == names
+    for name in names:
+        text = pages()[f"{name}.md"]
+        assert text.startswith(f"# {name}\n\nKept in `neuron_observer/rules/pages`")
+        assert "Made from the rules" not in text
+        found = re.findall(r"^## (.*)$", text, re.MULTILINE)
+        assert [head for head in found if head in HEADS] == list(HEADS)
+
+
+def test_a_page_for_a_terminal() -> None:
+    """Headings without their signs; of a finding of a rule, or of none, there is no such page."""
+    lines = runbooks.told("hang-input")
+    assert lines[0] == "hang-input"
+    assert {f"{head}:" for head in HEADS} <= set(lines)
+    assert not [line for line in lines if line.startswith("#") or "**" in line]
+    assert [runbooks.told(name) for name in ("hbm-unrepairable", "../pages/straggler", "")] == [
+        ()
+    ] * 3
+
+
 def test_pages_name_the_files_that_are_read() -> None:
     """The path of each reading that a rule rests on, as it stands on a host."""
     text = pages()["sram-uncorrectable.md"]
@@ -83,3 +109,16 @@ def test_pages_are_written_where_they_are_wanted(tmp_path: Path) -> None:
         runbooks.write(folder, pages())
     found = {file.name: file.read_text("utf-8") for file in folder.iterdir()}
     assert found == pages()
+
+
+def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
+    """One line with the place and the reason, not a traceback."""
+    (in_the_way := tmp_path / "file").write_text("")
+    with pytest.raises(InputError) as raised:
+        runbooks.write(in_the_way / "made", pages())
+    assert str(raised.value) == (
+        f"{in_the_way}/made: Not a directory\n  Name a folder that you may write to."
+    )
+    (page := tmp_path / "hbm-unrepairable.md").mkdir()
+    with pytest.raises(InputError, match=f"{page}: Is a directory"):
+        runbooks.write(tmp_path, pages())

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from neuron_observer.checks.aside import STATE_SET_ASIDE
 from neuron_observer.model import Place, State
+from neuron_observer.rules.findings import BEFORE_WATCHED
 from neuron_observer.stragglers.names import OF_JOBS
 
 if TYPE_CHECKING:
@@ -117,8 +118,8 @@ def _whose(finding: Finding) -> _Whose:
 
 
 def explain_beside(finding_id: str, findings: Iterable[Finding]) -> str:
-    """What such a finding means and what shows it now; empty if the id is none of these."""
-    if finding_id not in IDS:
+    """What a finding of no rule means and what shows it now; empty if the id is none of these."""
+    if finding_id not in IDS and finding_id != BEFORE_WATCHED:
         return ""
     from neuron_observer.checks.inventory import MEANINGS  # noqa: PLC0415 - rarely needed
     from neuron_observer.stragglers.alerts import told  # noqa: PLC0415 - the same

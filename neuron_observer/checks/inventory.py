@@ -20,6 +20,7 @@ from neuron_observer.model import (
     Severity,
 )
 from neuron_observer.readings import reading
+from neuron_observer.rules.findings import BEFORE_WATCHED
 from neuron_observer.stragglers.meanings import MEANINGS as OF_JOBS
 from neuron_observer.text import count_text
 
@@ -33,12 +34,17 @@ if TYPE_CHECKING:
 # Runtime release notes: runtime 2.32 and later with drivers up to 2.26; driver 2.29 and later with
 # runtimes before 2.33. Which runtime a process uses is in no file below /sys.
 _OLD_DRIVER, _NEW_DRIVER = (2, 26), (2, 29)
-_PLACES = ("ultraserver.mode", "ultraserver.node_id", "ultraserver.node_count")
+PLACES = ("ultraserver.mode", "ultraserver.node_id", "ultraserver.node_count")
 
 CORES_MISSING = "cores-missing"
 MEANINGS = {
     **OF_JOBS,
     STATE_SET_ASIDE: MEANING,
+    BEFORE_WATCHED: (
+        "Counters of the driver or of the network were not 0 when watching began. What they count"
+        " happened before, and nobody can say when; from then on what is added to them is judged."
+        " It is information and counts for nothing. What to do: nothing."
+    ),
     CORES_MISSING: (
         "A chip shows fewer cores below /sys than its kind has. The driver makes one folder a core"
         " while it loads, so this load was not complete. What to do: look for `neuron` lines in"
@@ -138,7 +144,7 @@ def _runtimes(version: Version | None) -> str:
 def _ultraserver(topology: Topology, snapshot: Snapshot) -> Iterator[Item]:
     if not (topology.instance_type or "").startswith(("trn2u.", "trn3")):
         return
-    found = [(metric, reading(snapshot.batches, metric, NODE)) for metric in _PLACES]
+    found = [(metric, reading(snapshot.batches, metric, NODE)) for metric in PLACES]
     values = [(m, cell.value) for m, cell in found if not isinstance(cell, Missing)]
     if values:
         told = ", ".join(f"{m.partition('.')[2].replace('_', ' ')} {value}" for m, value in values)

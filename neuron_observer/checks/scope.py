@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from neuron_observer.collectors.identity import missing_indexes
 from neuron_observer.errors import UsageError
 from neuron_observer.jobs.ownership import NodeShape, ranges
-from neuron_observer.parsers.core_list import visible_cores
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from neuron_observer.collectors.topology import Topology
     from neuron_observer.model import Device
-
-_LIST = "Write numbers and ranges, as in 0,3-5."
 
 
 class Scope(NamedTuple):
@@ -26,14 +23,6 @@ class Scope(NamedTuple):
 
 
 WHOLE_NODE = Scope()
-
-
-def listed(text: str, option: str) -> tuple[int, ...]:
-    """`0,3-5` → (0, 3, 4, 5); UsageError for anything else."""
-    numbers = visible_cores(text)
-    if numbers is None:
-        raise UsageError(f"{option} {text}: no list of numbers", remedy=_LIST)
-    return numbers
 
 
 def by_devices(numbers: Collection[int], topology: Topology) -> Scope:

@@ -51,7 +51,17 @@ QUICK = ("check", "status", "findings")  # a daemon may answer them; see cli/qui
 
 
 def main() -> None:
-    """The console script. `--version` alone does not wait for the command line's library."""
+    """The console script."""
+    try:
+        _run()
+    except Exception:  # noqa: BLE001 - all of them: it is told whole
+        from neuron_observer.cli.crashes import crashed  # noqa: PLC0415 - rarely needed
+
+        sys.exit(crashed())
+
+
+def _run() -> None:
+    """`--version` alone does not wait for the command line's library."""
     if sys.argv[1:] == ["--version"]:
         with suppress(OSError):  # closed, full or nobody there: nothing more to say
             os.write(1, f"neuron-observer {__version__}\n".encode())

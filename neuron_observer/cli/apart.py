@@ -59,9 +59,15 @@ class Reading:
 
 def read(arguments: Sequence[str]) -> None:
     """The process that reads: hands over on standard output, and ends."""
-    from neuron_observer.cli.group import exit_code  # noqa: PLC0415 - not in the daemon's process
+    try:
+        from neuron_observer.cli.group import exit_code  # noqa: PLC0415 - not in the daemon's process
 
-    sys.exit(exit_code(["daemon", *arguments], hand_over))
+        code = exit_code(["daemon", *arguments], hand_over)
+    except Exception:  # noqa: BLE001 - as in `cli.main`
+        from neuron_observer.cli.crashes import crashed  # noqa: PLC0415 - rarely needed
+
+        code = crashed()
+    sys.exit(code)
 
 
 def hand_over(found: Plan | ObserverError | None) -> None:

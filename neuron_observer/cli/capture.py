@@ -39,6 +39,7 @@ _MOST_LINES = 50_000  # of one log in one pass
     envvar="NEURON_OBSERVER_HOST_ROOT",
 )
 @click.option("--output", "-o", metavar="FILE", help="Where to write; .gz packs, - is stdout.")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
 @click.option("--monitor", metavar="FILE", help="Lines of neuron-monitor to put in as well.")
 @click.option("--no-kernel-log", is_flag=True, help="Leave the kernel log out.")
 @click.option(
@@ -48,10 +49,11 @@ _MOST_LINES = 50_000  # of one log in one pass
 )
 @click.option("--seconds", default=0.0, type=click.FloatRange(0, 86_400), show_default=True)
 @click.option("--every", default=1.0, type=click.FloatRange(0.1, 3_600), show_default=True)
-def command(
+def command(  # noqa: PLR0913 - one an option
     *,
     host_root: str,
     output: str | None,
+    force: bool,
     monitor: str | None,
     no_kernel_log: bool,
     jobs: bool,
@@ -86,7 +88,7 @@ def command(
             for row in rows:
                 click.echo(row)
         else:
-            write_rows(name, rows)
+            write_rows(name, rows, force=force)
     finally:
         workers.close()
         for _, source in sources:

@@ -72,6 +72,7 @@ def command(  # noqa: PLR0913 - one an option
     """
     if devices and cores:
         raise click.UsageError("--devices and --cores: give one of them")
+    wanted = _wanted(devices, cores)
     size = str(core_size) if core_size and cores else None
     query = {"fail_on": fail_on, "devices": devices, "cores": cores, "core_size": size}
     code = asking.judged(form, query, host_root)
@@ -87,16 +88,16 @@ def command(  # noqa: PLR0913 - one an option
         all_devices=all_devices,
         as_json=form == "json",
         fail_on=fail_on,
-        wanted=_wanted(devices, cores),
+        wanted=wanted,
         core_size=core_size,
         deadline=deadline or (NPD_DEADLINE if form == "npd" else None),
     )
 
 
 def _wanted(devices: str | None, cores: str | None) -> tuple[str, tuple[int, ...]] | None:
-    """What is asked for, read before the host is: a wrong list costs nothing."""
-    from neuron_observer.checks import scope as scopes  # noqa: PLC0415 - with the look
+    """What is asked for, read before anybody is asked: a wrong list costs nothing."""
+    from neuron_observer.checks.numbers import listed  # noqa: PLC0415 - rarely needed
 
     if devices is not None:
-        return "devices", scopes.listed(devices, "--devices")
-    return None if cores is None else ("cores", scopes.listed(cores, "--cores"))
+        return "devices", listed(devices, "--devices")
+    return None if cores is None else ("cores", listed(cores, "--cores"))

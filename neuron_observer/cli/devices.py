@@ -86,7 +86,7 @@ def command(
         config_file,
         all_devices=all_devices,
         thorough=False,
-        only=None if health else _READ,
+        only=None if health else _read(form),
         kernel_log=health,
         one_shot=health,
     )
@@ -96,11 +96,20 @@ def command(
     finally:
         reader.close()
     if form == "json":
-        _print_json(frame)
+        _print_json(frame, topology)
         return
     click.echo(headline(topology))
     for line in (*_table(frame, judged=health), *remarks(topology)):
         click.echo(line)
+
+
+def _read(form: str) -> frozenset[str]:
+    """What is read of the host; the document tells of more than the table."""
+    if form != "json":
+        return _READ
+    from neuron_observer.checks.inventory import PLACES  # noqa: PLC0415 - only for JSON
+
+    return _READ.union(PLACES)
 
 
 def _by_daemon(client: Client, form: str, *, judged: bool) -> None:
@@ -151,17 +160,15 @@ def _table(frame: Frame, *, judged: bool) -> Iterator[str]:
         yield f"{frame.health.verdict.value}: {printable(frame.health.reason)}"
 
 
-def _print_json(frame: Frame) -> None:
+def _print_json(frame: Frame, topology: Topology) -> None:
     import json  # noqa: PLC0415 - only for JSON
 
-    from neuron_observer.contract import snapshot_document  # noqa: PLC0415 - the same
+    from neuron_observer import contract  # noqa: PLC0415 - the same
+    from neuron_observer.checks.devices import devices_document  # noqa: PLC0415 - the same
 
-    document = snapshot_document(frame)
-    for device in document["devices"]:
-        device["cores"] = [core["index"] for core in device["cores"]]
-    told = {"devices": document["devices"]}
+    told = devices_document(frame, topology)
     if frame.health is not NOT_JUDGED:
-        told["health"] = document["health"]
+        told["health"] = contract.health(frame.health)
     click.echo(json.dumps(told, indent=1))
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Gap as Uncovered
 
 _SHOWN = 6
+SCHEMA = "neuron-observer/doctor/1"
 _WIDTH = 100  # columns
 
 
@@ -85,6 +86,7 @@ def command(
 def document(report: Report, uncovered: Sequence[Uncovered], *, neuron: bool) -> dict[str, object]:
     """What `doctor --format json` prints."""
     return {
+        "schema": SCHEMA,
         "neuron_host": neuron,
         "problems": report.problems,
         "notes": [note._asdict() for note in report.notes],

@@ -11,7 +11,7 @@ from neuron_observer.cli.asking import named
 from neuron_observer.cli.options import connect_options
 from neuron_observer.client.cached import harmless
 from neuron_observer.clock import SystemClock
-from neuron_observer.errors import DaemonError
+from neuron_observer.errors import DaemonError, UsageError
 from neuron_observer.model import State
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def command(
     """
     if follow and until is not None:
         raise click.UsageError("--follow and --until exclude each other")
+    _refuse_nothing(since, until)
     client = named() or own()
     fitting = {"device": device, "type": kinds}
     asked = {"since": since, "until": until, "limit": str(limit), **fitting}
@@ -67,6 +68,24 @@ def command(
             click.echo("neuron-observer: nothing happened that is still held", err=True)
         return 0
     return _follow(client, fitting, str(document["last_id"]), form)
+
+
+def _refuse_nothing(since: str | None, until: str | None) -> None:
+    """`UsageError` for a time that ends before it begins; what is no time the daemon says."""
+    if since is None or until is None:
+        return
+    from neuron_observer.daemon.asked import read_instant  # noqa: PLC0415 - rarely needed
+
+    now = SystemClock().wall()
+    begin, end = (
+        instant and (instant.wall if instant.ago is None else now - instant.ago)
+        for instant in map(read_instant, (since, until))
+    )
+    if begin is not None and end is not None and begin >= end:
+        raise UsageError(
+            f"--since {since} is not before --until {until}: nothing lies between them",
+            remedy="--since 5m --until 1m: from five minutes ago to one minute ago.",
+        )
 
 
 def own() -> Client:

@@ -79,7 +79,9 @@ def _other(fault: str, rules: Sequence[Rule]) -> Iterator[str]:
     from neuron_observer.rules.patterns import load as load_patterns  # noqa: PLC0415 - costs yaml
 
     if fault in MEANINGS:
-        yield from (fault, "", MEANINGS[fault])
+        from neuron_observer.runbooks import told  # noqa: PLC0415 - with the rules
+
+        yield from told(fault) or (fault, "", MEANINGS[fault])
         return
     patterns = load_patterns()
     rows = [row for row in patterns if fault in (row.id, row.finding)]

@@ -53,8 +53,16 @@ def _simulated_host(asked: Simulated) -> HostFs:
 def wait_for_report(reader: HostReader) -> None:
     """A one-shot waits for one report of a full period, and says so if none comes."""
     monitor = reader.live.monitor if reader.live else None
-    if monitor is not None and not monitor.wait(REPORT_WAIT):
-        click.echo("neuron-monitor: no report came", err=True)
+    if monitor is None or monitor.wait(REPORT_WAIT):
+        return
+    click.echo("neuron-monitor: no report came", err=True)
+    mode, path, _ = monitor.feed
+    if mode == "file" and os.path.isfile(path):  # noqa: PTH113 - text of an option
+        click.echo(
+            f"  Of {path} only what is written from now on counts: reports carry no time.\n"
+            f"  `--monitor pipe < {path}` takes those that are in it.",
+            err=True,
+        )
 
 
 def open_host(root: str) -> HostFs:

@@ -228,7 +228,8 @@ def monitor_option(function: Function) -> Function:
         show_default=True,
         metavar="off|pipe|FILE|child",
         help="Where reports of neuron-monitor come from: standard input, a file or FIFO that it is"
-        " written to, or a child of ours (it attaches to the devices; of a capture: those in it).",
+        " writing to (what comes from now on), or a child of ours (it attaches to the devices; of a"
+        " capture: those in it).",
     )(function)
 
 

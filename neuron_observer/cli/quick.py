@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from neuron_observer.errors import ObserverError
+from neuron_observer.locales import ascii_was_said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,6 +89,8 @@ def _told(form: str, options: dict[str, str]) -> Told | None:
 
 
 def _encoding() -> str:
+    if ascii_was_said(os.environ):
+        return "ascii"
     return getattr(sys.stdout, "encoding", None) or "ascii"
 
 

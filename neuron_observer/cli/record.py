@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 @host_options
 @monitor_option
 @click.option("--output", "-o", metavar="FILE", help="Where to write: a gzip file.")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0),
@@ -57,6 +58,7 @@ def command(  # noqa: PLR0913 - one an option
     all_devices: bool,
     monitor: str,
     output: str | None,
+    force: bool,
     seconds: float | None,
     no_kernel_log: bool,
     no_jobs: bool,
@@ -87,7 +89,7 @@ def command(  # noqa: PLR0913 - one an option
     refuse_host_files(host_root, output)
     host = open_host(host_root)
     name = output or f"neuron-recording-{_stamp()}.nobs.gz"
-    with recording_file(name) as file:
+    with recording_file(name, force=force) as file:
         tape = HostTape(file.take, scrub=Scrubber(host) if scrub else str)
         heard = tapped(host, tape)
         if not isinstance(heard, Tapped):

@@ -150,6 +150,11 @@ class _Playing:
                 f"--seek {begin:g}: the recording is {span:.1f} s long",
                 remedy="A number below 0 counts from its end.",
             )
+        if begin is not None and end is not None and begin > end:
+            raise UsageError(
+                f"--seek {begin:g} comes after --until {end:g}: nothing would be told",
+                remedy="Both count from the beginning of the recording.",
+            )
         return begin or 0.0, span if end is None else end
 
     def _goes_on(self, number: int) -> bool:

@@ -11,6 +11,8 @@ from neuron_observer.errors import InputError
 from neuron_observer.sources.hostfs import DirectoryFs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from neuron_observer.sources.hostfs import HostFs
 
 JOB_MAPPING = "DCGM_HPC_JOB_MAPPING_DIR"  # as dcgm-exporter calls it
@@ -18,23 +20,31 @@ ENOUGH_DESCRIPTORS = 10_000  # a trn2.48xlarge has some 8,000 files that are rea
 
 
 def open_root(root: str) -> HostFs:
-    """A directory as it is, a file as a capture or listing."""
-    if os.path.isdir(root):  # noqa: PTH112 - pathlib is a tenth of what starting costs
-        _refuse_one_level_down(root)
-        return DirectoryFs(root)
-    if os.path.isfile(root):  # noqa: PTH113 - the same
+    """A directory as it is, a file as a capture or listing; `InputError` if it cannot be opened."""
+    if os.path.isfile(root):  # noqa: PTH113 - pathlib is a tenth of what starting costs
         from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
 
         return ListingFs.open(root)
-    raise InputError(
-        f"{root}: no such directory or file",
-        remedy="--host-root takes the directory that holds sys/, or a file made by `capture`.",
-    )
+    try:
+        os.stat(f"{root}/.")  # noqa: PTH116 - the same; a folder that is listed may yet be closed
+        names = os.listdir(root)  # noqa: PTH208 - the same
+    except FileNotFoundError:
+        raise InputError(
+            f"{root}: no such directory or file",
+            remedy="--host-root takes the directory that holds sys/, or a file made by `capture`.",
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"{root}: {error.strerror}",
+            remedy="Call it as a user who may open that (sudo), or name another host root.",
+        ) from None
+    _refuse_one_level_down(root, names)
+    return DirectoryFs(root)
 
 
-def _refuse_one_level_down(root: str) -> None:
+def _refuse_one_level_down(root: str, names: Sequence[str]) -> None:
     """A directory that is itself a /sys is an easy mistake, and would look like an empty host."""
-    inside = {"sys", "class", "devices"}.intersection(os.listdir(root))  # noqa: PTH208 - see below
+    inside = {"sys", "class", "devices"}.intersection(names)
     if {"class", "devices"} <= inside and "sys" not in inside:
         raise InputError(
             f"{root}: holds class/ and devices/, so it plays the part of /sys itself",

@@ -7,7 +7,7 @@ import click
 from neuron_observer.cli.asking import named
 from neuron_observer.errors import DaemonError
 
-PATIENCE = 15.0  # seconds; it is done with the next frame, and then on the disk
+PATIENCE = 15.0  # seconds; a frame does it, the next one shows it, and then it is on the disk
 
 device_option = click.option(
     "--device",

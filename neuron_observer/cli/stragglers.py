@@ -90,6 +90,6 @@ def _plot(target: str, table: Table, accounts: list[Account]) -> None:
     longest = max(accounts, key=lambda account: account.residual.size)
     part = longest.part
     picture = svg(longest.residual, part.steps, part.topology.ranks, table.name)
-    write_rows(target, [picture])
+    write_rows(target, [picture], force=True)  # a picture is made again at will
     if len(accounts) > 1:
         click.echo(f"{target} shows steps {part.steps[0]}-{part.steps[-1]} only", err=True)

@@ -14,6 +14,7 @@ from neuron_observer.config.keys import groups, keys
 from neuron_observer.config.mapped import mappable
 from neuron_observer.config.said import Origin, Word, Words, wrong
 from neuron_observer.errors import ConfigError
+from neuron_observer.rules.nodes import REMEDY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -77,7 +78,8 @@ def compose(text: str, file: str) -> yaml.Node | None:
         problem = error.problem or "is not YAML"
         if problem.startswith("but ") and error.context:
             problem = f"{error.context} {problem}"
-        line_ = mark.line + 1 if mark else None
+        # What is missing at the end is said to be missing in a line that there is.
+        line_ = min(mark.line, text.rstrip("\n").count("\n")) + 1 if mark else None
         raise ConfigError(problem, file=file, line=line_, remedy=_remedy(problem)) from error
     except (ValueError, OverflowError, RecursionError) as error:  # \UFFFFFFFF
         raise ConfigError(f"is not YAML: {error}", file=file) from error
@@ -94,7 +96,7 @@ def _remedy(problem: str) -> str:
         return "Write the value out where it stands; a text that begins with & or * needs quotes."
     if "nested" in problem:
         return ""
-    return "Look at the indentation, at colons and brackets; put a text that has them in quotes."
+    return REMEDY
 
 
 class Reader:

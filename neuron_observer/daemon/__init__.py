@@ -107,9 +107,9 @@ class Daemon:
         answers = answers or Answers(loop.feed, clock)
         loop.subscribe(self.page.note)
         self._keeper = keeper
-        if keeper is not None:
-            loop.subscribe(keeper.note)
         loop.subscribe(answers.note)
+        if keeper is not None:
+            loop.subscribe(keeper.note)  # it answers who then asks for this frame
         self._notifier = notifier or Notifier(clock, None)
         loop.subscribe(self._notifier.note)
         self._log = log or silent(clock)

@@ -30,7 +30,7 @@ SUMMARY = (
     " daemon's own user; audited."
 )
 VERBS = get_args(Verb)
-PATIENCE = 10.0  # seconds for the next frame and the disk
+PATIENCE = 10.0  # seconds for two frames and the disk
 _NAMES = {"verb", "subject", "device", "until", "reason"}
 
 Submit: TypeAlias = "Callable[[Act], Future[Done]]"

@@ -63,6 +63,7 @@ class Answers:
         self._rendered.forget()
         self._probes.note(frame)
         self._standing.changes.note(frame)
+        self._standing.over.note(frame)
         self.streams.note(frame)
 
     def routes(self) -> dict[str, Handler | Route]:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from neuron_observer import contract
-from neuron_observer.checks.inventory import take
-from neuron_observer.model import State
+from neuron_observer.checks.devices import devices_document, head
+from neuron_observer.daemon.over import MOST
 from neuron_observer.weight import counts
 
 if TYPE_CHECKING:
     from neuron_observer.daemon.asked import Asked
     from neuron_observer.daemon.standing import Aged, Standing
-    from neuron_observer.model import Finding, Snapshot
+    from neuron_observer.model import Finding
 
-DEVICES_SCHEMA = "neuron-observer/devices/1"
 HEALTH_SCHEMA = "neuron-observer/health/1"
-OVER = 500  # findings that are over, of one answer
 EXPLAIN_SCHEMA = "neuron-observer/explain/1"
 
 
@@ -41,30 +40,7 @@ def jobs(_: Standing, aged: Aged, __: Asked) -> dict[str, Any]:
 
 def devices(standing: Standing, aged: Aged, asked: Asked) -> dict[str, Any]:
     """The devices with their own readings and verdicts, and what should be here."""
-    frame, wanted = aged.frame, asked["device"]
-    whole = contract.snapshot_document(frame)
-    verdicts = {one.index: one for one in frame.health.devices}
-    found = []
-    for device in whole["devices"]:
-        if wanted is not None and device["index"] not in wanted:
-            continue
-        device["cores"] = [core["index"] for core in device["cores"]]
-        judged = verdicts.get(device["index"])
-        device["verdict"] = judged.verdict.value if judged else "unknown"
-        device["reason"] = judged.reason if judged else "no rule was evaluated"
-        found.append(device)
-    return {
-        "schema": DEVICES_SCHEMA,
-        **_head(frame.snapshot),
-        "inventory": inventory(standing, frame.snapshot),
-        "devices": found,
-    }
-
-
-def inventory(standing: Standing, of: Snapshot) -> list[dict[str, Any]]:
-    """What the host has against what it should have."""
-    topology = standing.topology()
-    return [item._asdict() for item in take(topology, of)] if topology else []
+    return devices_document(aged.frame, standing.topology(), asked["device"])
 
 
 def health(_: Standing, aged: Aged, __: Asked) -> dict[str, Any]:
@@ -73,7 +49,7 @@ def health(_: Standing, aged: Aged, __: Asked) -> dict[str, Any]:
     counted = [one for one in frame.findings if counts(one)]
     return {
         "schema": HEALTH_SCHEMA,
-        **_head(frame.snapshot),
+        **head(frame.snapshot),
         **contract.health(frame.health),
         "findings": {
             severity: sum(one.severity.value == severity for one in counted)
@@ -85,17 +61,26 @@ def health(_: Standing, aged: Aged, __: Asked) -> dict[str, Any]:
 def findings(standing: Standing, aged: Aged, asked: Asked) -> dict[str, Any]:
     """The findings that fit, in the form of `findings --format json`; the verdict is the node's."""
     frame = aged.frame
-    shown = [*frame.findings, *(over(standing) if asked["all"] else ())]
+    shown = [*frame.findings]
+    if asked["all"]:
+        here = {_which(one) for one in shown}
+        shown += [one for one in over(standing) if _which(one) not in here]
     found = [one for one in shown if _fits(one, asked)]
     document = contract.findings_document(frame.health.verdict, found, frame.health.coverage)
-    return {**document, **_head(frame.snapshot), "reason": frame.health.reason}
+    return {**document, **head(frame.snapshot), "reason": frame.health.reason}
 
 
 def over(standing: Standing) -> list[Finding]:
-    """Findings that are over, the latest first, as far as they are kept."""
-    if standing.past is None:
-        return []
-    return [one for _, one in standing.past.ended(most=OVER) if one.state is State.RESOLVED]
+    """Findings that are over, the latest first: those that are kept, and those of this run."""
+    kept = standing.past.ended(most=MOST) if standing.past else []
+    every = {_which(one): (at, one) for at, one in (*kept, *standing.over.held())}
+    latest = sorted(every.values(), key=itemgetter(0), reverse=True)
+    return [one for _, one in latest[:MOST]]
+
+
+def _which(one: Finding) -> tuple[object, ...]:
+    """What tells a finding from the same one at another time."""
+    return one.id, one.entity._replace(serial=None), one.first_seen
 
 
 def _fits(one: Finding, asked: Asked) -> bool:
@@ -108,15 +93,6 @@ def _fits(one: Finding, asked: Asked) -> bool:
         and (device is None or one.entity.device in device)
         and (asked["shadow"] is not False or not one.shadow)
     )
-
-
-def _head(of: Snapshot) -> dict[str, Any]:
-    return {
-        "at": contract.instant(of.at),
-        "host_root": of.host_root,
-        "instance_type": of.instance_type,
-        "driver": {"version": of.driver.version, "state": of.driver.state},
-    }
 
 
 def explain(standing: Standing, _: Aged, asked: Asked) -> dict[str, Any]:

@@ -6,10 +6,11 @@ A field may be added within a major schema number, so what is not named here may
 from __future__ import annotations
 
 from neuron_observer import contract
+from neuron_observer.checks.devices import SCHEMA as DEVICES_SCHEMA
 from neuron_observer.checks.forms import FORMS
 from neuron_observer.daemon.acts import SCHEMA as ACT_SCHEMA
 from neuron_observer.daemon.columns import SCHEMA as COLUMNS_SCHEMA
-from neuron_observer.daemon.documents import DEVICES_SCHEMA, EXPLAIN_SCHEMA, HEALTH_SCHEMA
+from neuron_observer.daemon.documents import EXPLAIN_SCHEMA, HEALTH_SCHEMA
 from neuron_observer.daemon.layouts import ID as LAYOUTS_ID
 from neuron_observer.daemon.schema_forms import (
     COUNT,

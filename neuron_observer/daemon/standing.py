@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from neuron_observer import contract
 from neuron_observer.daemon.changes import Changes
 from neuron_observer.daemon.layouts import Layouts
+from neuron_observer.daemon.over import Over
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,6 +70,7 @@ class Standing:
         self.clock = clock
         self.started = clock.monotonic()
         self.changes = Changes()
+        self.over = Over()
         self.period = period
         self.topology = topology
         self.layouts = Layouts()

@@ -11,7 +11,6 @@ import gzip
 import json
 import re
 import stat
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from neuron_observer import __version__
@@ -19,6 +18,7 @@ from neuron_observer.collectors.batching import CPU_STAT_BYTES
 from neuron_observer.contract import instant
 from neuron_observer.errors import InputError
 from neuron_observer.recording.leaves import leaves
+from neuron_observer.recording.output import opened_new
 from neuron_observer.recording.processes import ProcessRows
 from neuron_observer.recording.scrub import Scrubber
 from neuron_observer.sources.hostfs import DEFAULT_LIMIT
@@ -181,14 +181,17 @@ def _json(value: Any) -> str:
     return json.dumps(value)
 
 
-def write_rows(file: str, rows: Iterable[str]) -> None:
-    """Write a file that the user asked for; a name that ends in .gz is packed."""
+def write_rows(file: str, rows: Iterable[str], *, force: bool = False) -> None:
+    """Write a file that the user asked for; a name that ends in .gz is packed.
+
+    `InputError` where it cannot be written, or is there already and nobody said `force`.
+    """
     try:
-        if file.endswith(".gz"):
-            with gzip.open(file, "wt", encoding="utf-8", compresslevel=6) as packed:
-                packed.writelines(f"{row}\n" for row in rows)
-        else:
-            with Path(file).open("w", encoding="utf-8") as plain:
-                plain.writelines(f"{row}\n" for row in rows)
+        with opened_new(file, force=force) as out:
+            if file.endswith(".gz"):
+                with gzip.open(out, "wt", encoding="utf-8", compresslevel=6) as packed:
+                    packed.writelines(f"{row}\n" for row in rows)
+            else:
+                out.writelines(f"{row}\n".encode() for row in rows)
     except OSError as error:
         raise InputError(f"{file}: cannot be written: {error.strerror}") from error

@@ -21,7 +21,7 @@ _NAME = re.compile(r"[^a-z0-9-]+")
 
 
 class Dumps:
-    """A folder of dumps; it is made when the first is written."""
+    """A folder of dumps; it is made when the first is written, the state directory is not."""
 
     def __init__(self, state: str | os.PathLike[str], limit: int) -> None:
         """`limit`: bytes that all of them may take; the oldest go first."""
@@ -33,7 +33,7 @@ class Dumps:
         size = sum(map(len, parts))
         if size > self.limit:
             raise OSError(errno.EFBIG, f"{size} bytes, and all may take {self.limit}")
-        self.folder.mkdir(mode=0o750, parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o750, exist_ok=True)
         self._sweep(size)
         path = self._free(at, why)
         unfinished = path.with_name(path.name + _UNFINISHED)

@@ -12,6 +12,7 @@ from neuron_observer.contract import instant
 from neuron_observer.errors import InputError
 from neuron_observer.recording import encoding
 from neuron_observer.recording.encoding import SCHEMA
+from neuron_observer.recording.output import opened_new
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -94,14 +95,17 @@ class RecordingFile:
 
 
 @contextmanager
-def recording_file(name: str) -> Iterator[RecordingFile]:
-    """A file to record into; InputError where it cannot be made, or, at the end, be written."""
-    try:
-        out = Path(name).open("wb")  # noqa: SIM115 - closed below
-    except OSError as error:
-        raise InputError(f"{name}: cannot be written: {error.strerror}") from error
-    file = RecordingFile(name, out)
-    with out:
-        yield file
+def recording_file(name: str, *, force: bool = False) -> Iterator[RecordingFile]:
+    """A file to record into; InputError where it cannot be made, or, at the end, be written.
+
+    One that is there is written over with `force` only.
+    """
+    with opened_new(name, force=force) as out:
+        file = RecordingFile(name, out)
+        try:
+            yield file
+        finally:
+            if not file.bytes and Path(name).is_file():  # it never began; its name is free again
+                Path(name).unlink()
     if file.error is not None:
         raise file.error

@@ -63,7 +63,15 @@ def _remedy(rule: Rule) -> Iterator[str]:
     if rule.program:
         yield "It is about a program, so it is no part of the node's health."
     yield f"Known from: {rule.fact.source} ({rule.fact.grade})"
-    yield f"Runbook: {rule.runbook}"
+    yield f"Runbook: {_runbook(rule)}"
+
+
+def _runbook(rule: Rule) -> str:
+    """Where the page is; docs/runbooks is no part of what is installed, what writes it is."""
+    if rule.runbook and rule.runbook != f"docs/runbooks/{rule.id}.md":
+        return rule.runbook
+    own = "" if rule.runbook else f" --rules {rule.file}"
+    return f"neuron-observer rules runbooks{own} DIR writes it"
 
 
 def _finding(finding: Finding) -> Iterator[str]:

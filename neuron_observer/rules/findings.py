@@ -172,6 +172,7 @@ def before_watched(sights: Iterable[Sight], scene: Scene, since: float) -> Findi
         evidence=tuple(_evidence(found, scene)),
         first_seen=since,
         last_seen=since,
+        runbook=f"docs/runbooks/{BEFORE_WATCHED}.md",
     )
 
 

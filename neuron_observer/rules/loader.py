@@ -67,7 +67,7 @@ def load(paths: Iterable[Path] | None = None, *, extra: Iterable[Path] = ()) -> 
         for id_, block in _blocks(path, taken):
             changed = _on_top(block, own.pop(id_, None))
             rules.append(_RuleReader(changed.file).rule(changed))
-    rules += [_RuleReader(block.file).rule(block) for block in own.values()]
+    rules += [_RuleReader(block.file).rule(block, page=False) for block in own.values()]
     return tuple(rule for rule in rules if rule is not None)
 
 
@@ -110,8 +110,8 @@ def _blocks(path: Path, taken: dict[str, str]) -> Iterator[tuple[str, _Block]]:
 class _RuleReader(NodeReader):
     """One block into a rule."""
 
-    def rule(self, block: _Block) -> Rule | None:
-        """The rule; None if it is switched off."""
+    def rule(self, block: _Block, *, page: bool = True) -> Rule | None:
+        """The rule; None if it is switched off. `page`: whether docs/runbooks has one of it."""
         nodes = block.nodes
         self.row = self.text(nodes["id"], "id")
         self.known(nodes, _KEYS, "a rule")
@@ -125,7 +125,7 @@ class _RuleReader(NodeReader):
         for key in ("when", "given"):
             if key in nodes:
                 fields[key] = conditions.condition(nodes[key])
-        fields.setdefault("runbook", f"docs/runbooks/{self.row}.md")
+        fields.setdefault("runbook", f"docs/runbooks/{self.row}.md" if page else "")
         if fields["fact"].grade == "inferred":
             fields.setdefault("shadow", True)
         at_least = consistency.needs(fields["when"], fields.get("hold", 0.0))
@@ -137,7 +137,7 @@ class _RuleReader(NodeReader):
 
     def _value(self, key: str, node: yaml.Node) -> Any:
         for keys, read in (
-            (_TEXTS, self.text),
+            (_TEXTS, self.words),
             (_FLAGS, self.flag),
             (_SECONDS, self.seconds),
             (_ACTIONS, self._action),

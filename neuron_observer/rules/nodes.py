@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 1 << 20  # a rules file is written by a person
 MOST_DEPTH = 16
+REMEDY = "Look at the indentation, at colons and brackets; put a text that has them in quotes."
+_TEXT = "tag:yaml.org,2002:str"
 _DURATION = re.compile(r"(\d+(?:\.\d+)?) ?(ms|s|min|h|d)?", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
 
@@ -37,8 +39,13 @@ def compose(path: Path) -> yaml.Node | None:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
-        line = mark.line + 1 if mark else None
-        raise ConfigError(f"is no YAML: {problem}", file=file, line=line) from None
+        line = min(mark.line, _last_line(path)) + 1 if mark else None
+        raise ConfigError(f"is no YAML: {problem}", file=file, line=line, remedy=REMEDY) from None
+
+
+def _last_line(path: Path) -> int:
+    """From 0; what is missing at the end is said to be missing in a line that there is."""
+    return path.read_bytes().rstrip(b"\n").count(b"\n")
 
 
 def _refuse_tricks(stream: IO[bytes], file: str) -> None:
@@ -120,6 +127,13 @@ class NodeReader:
             raise self.fail(f"{what} must be a text", node)
         return str(node.value).strip()
 
+    def words(self, node: yaml.Node, what: str) -> str:
+        """A text that people read: a number, a date or `yes` is most likely a slip."""
+        text = self.text(node, what)
+        if node.tag != _TEXT:
+            raise self.fail(f"{what}: {text} is no text", node, "If it is meant so, quote it.")
+        return text
+
     def choice(self, node: yaml.Node, what: str, choices: Iterable[str]) -> str:
         """One of a few words."""
         value, allowed = self.text(node, what), tuple(choices)
@@ -169,6 +183,6 @@ class NodeReader:
         self, node: yaml.Node, what: str, one: Callable[[yaml.Node, str], str] | None = None
     ) -> tuple[str, ...]:
         """One text or a list of them."""
-        take = one or self.text
+        take = one or self.words
         items = node.value if isinstance(node, yaml.SequenceNode) else [node]
         return tuple(take(item, what) for item in items)

@@ -24,7 +24,7 @@ class Weakness(NamedTuple):
 
     path: str
     why: str
-    remedy: str
+    remedy: str  # no full stop: a sentence may hold several
 
 
 def visited(path: str, root: str = "/") -> Iterator[str]:
@@ -89,13 +89,13 @@ def out_of_reach(paths: Iterable[str], root: str = "/") -> Iterator[Weakness]:
         inside = "/" + os.path.relpath(path, root)
         hidden = next((top for top in HIDDEN if f"{inside}/".startswith(f"{top}/")), None)
         if hidden:
-            remedy = "Install it elsewhere, for example under /opt/neuron-observer."
+            remedy = "Install it elsewhere, for example under /opt/neuron-observer"
             yield Weakness(path, f"the service sees nothing below {hidden}", remedy)
             return
         try:
             mode = os.lstat(path).st_mode
         except FileNotFoundError:
-            yield Weakness(path, "is not there", "Install it first.")
+            yield Weakness(path, "is not there", "Install it first")
             return
         needed = stat.S_IXOTH if stat.S_ISDIR(mode) else stat.S_IROTH
         if not stat.S_ISLNK(mode) and not mode & needed:

@@ -44,13 +44,24 @@ class Document:
             line = text.count("\n", 0, error.position) + 1
             raise InputError(f"{self.file}:{line}: a control character is no text") from error
         except yaml.MarkedYAMLError as error:
-            where = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+            where = f":{_shown_line(error.problem_mark, text)}" if error.problem_mark else ""
             raise InputError(
                 f"{self.file}{where}: {error.problem or 'is not YAML'}",
                 remedy="docs/simulation.md shows how a scenario is written.",
             ) from error
         except (ValueError, OverflowError, RecursionError) as error:
             raise InputError(f"{self.file}: is not YAML: {error}") from error
+
+    def said(self) -> yaml.Node:
+        """The whole document; InputError of one that is empty, which is most likely a slip."""
+        node = self.root()
+        if node is None or node.tag == _NULL:
+            raise self.wrong(
+                None,
+                "is empty",
+                "docs/simulation.md shows how a scenario is written; {} alone is an idle node.",
+            )
+        return node
 
     def _text(self) -> str:
         try:
@@ -151,6 +162,11 @@ class Document:
         if word not in names:
             raise self.wrong(node, f"no {what} {word!r}", suggestion(word, names))
         return word
+
+
+def _shown_line(mark: yaml.Mark, text: str) -> int:
+    """What is missing at the end is said to be missing in a line that there is."""
+    return min(mark.line, text.rstrip("\n").count("\n")) + 1
 
 
 def _line(event: yaml.Event) -> int:

@@ -76,7 +76,7 @@ class _Loader(Document):
     """Builds the scenario of one file."""
 
     def load(self, instance: str | None, driver: str | None) -> Scenario:
-        keys = self.items(self.root(), KEYS, "a scenario")
+        keys = self.items(self.said(), KEYS, "a scenario")
         self.end = LONGEST
         seconds = None
         if "seconds" in keys:

@@ -64,7 +64,12 @@ def opened_rows(file: str) -> Iterator[Iterable[str]]:
             gzip.open(path, "rt", encoding="utf-8") if packed else path.open(encoding="utf-8")
         ) as rows:
             yield rows
-    except (EOFError, zlib.error, UnicodeDecodeError, gzip.BadGzipFile) as error:
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{file}: is no text, so neither a listing nor a capture",
+            remedy="`neuron-observer capture` makes a file that plays the part of a host.",
+        ) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{file}: not a whole listing: {error}") from error
     except OSError as error:
         raise InputError(f"{file}: {error.strerror}") from error

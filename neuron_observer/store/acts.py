@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from neuron_observer.errors import UsageError
+from neuron_observer.rules.findings import BEFORE_WATCHED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,6 +75,11 @@ class Judging(Protocol):
 
 def check(act: Act) -> None:
     """`UsageError` for an act that cannot be meant so."""
+    if act.subject == BEFORE_WATCHED:
+        raise UsageError(
+            f"{BEFORE_WATCHED} is information that counts for nothing: nothing is to be said of it",
+            remedy=f"`neuron-observer explain {BEFORE_WATCHED}` tells what it means.",
+        )
     if not act.word.reason.strip():
         raise UsageError("a reason is needed", remedy="Say why: --reason TEXT.")
     if len(act.word.reason) > MOST_REASON:

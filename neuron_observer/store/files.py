@@ -21,7 +21,11 @@ class HeldError(HostError):
 
 
 class Directory:
-    """A state directory; it is made if it is not there."""
+    """A state directory; it is made if it is not there, the folders above it are not.
+
+    A path of which more is missing is a slip, or of a disk that is not mounted (yet): what is
+    written there would be lost to sight once it is. systemd makes its StateDirectory whole.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -32,7 +36,7 @@ class Directory:
         """Take it for this process. `HeldError` if another has it, `OSError` if it cannot be."""
         if self._lock is not None:
             return
-        self.path.mkdir(mode=0o750, parents=True, exist_ok=True)
+        self.path.mkdir(mode=0o750, exist_ok=True)
         lock = _opened(self.path / LOCK)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -3,13 +3,16 @@
 The loop's thread only collects; a thread of its own writes. Findings that came, went or changed
 are on the disk a second later at most, what a person said before the answer is given, all the rest
 each minute. If nothing can be written it goes on in memory, says so once, and writes when it can.
+
+What a person says is done between two frames; the frame after is the first that shows it. It is
+written and answered with that one, so that whoever looks after the answer sees what it says.
 """
 
 from __future__ import annotations
 
 import threading
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from neuron_observer.model import State
 from neuron_observer.rules.lifecycle import Life
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from neuron_observer.store.acts import Act, Done, Judging
     from neuron_observer.store.origin import Origin
     from neuron_observer.store.writer import Status, Writer
+
+    _Said: TypeAlias = "tuple[Act, Future[Done], str]"
 
 GAP = 1.0  # seconds between two writes for what findings and events bring
 WHOLE = 60.0  # seconds between two writes of all that changes slowly
@@ -53,6 +58,7 @@ class Keeper:
         self._figures = StoreFigures(writer.status, clock)
         self._origin = origin()
         self._queue: SimpleQueue[tuple[Act, Future[Done]]] = SimpleQueue()
+        self._done: list[_Said] = []  # which the next frame shows
         self._ended: list[Ended] = []
         self._events: list[Event] = []
         self._shown: object = ()  # of the findings of the last frame
@@ -68,7 +74,10 @@ class Keeper:
         self._thread.start()
 
     def submit(self, act: Act) -> Future[Done]:
-        """Have an act carried out after the next frame; `UsageError` at once if it cannot be."""
+        """Have an act carried out; it is answered with the first frame that shows it.
+
+        `UsageError` at once if it cannot be meant so.
+        """
         from concurrent.futures import Future  # noqa: PLC0415 - brings logging along
 
         people.check(act)
@@ -80,7 +89,7 @@ class Keeper:
         """Take a frame in."""
         snapshot = frame.snapshot
         self._at = snapshot.at
-        said = self._said()
+        said, self._done = self._done, self._said()
         if self._writer.final and not said:
             return  # nothing will ever be written
         self._collect(frame)
@@ -93,9 +102,9 @@ class Keeper:
             self._written = now
             self._whole = now if whole else self._whole
 
-    def _said(self) -> list[tuple[Act, Future[Done], str]]:
+    def _said(self) -> list[_Said]:
         """Carry out what people asked for since the last frame."""
-        said: list[tuple[Act, Future[Done], str]] = []
+        said: list[_Said] = []
         while True:
             try:
                 act, future = self._queue.get_nowait()
@@ -118,7 +127,7 @@ class Keeper:
         if shown != self._shown or frame.snapshot.events:
             self._shown, self._changed = shown, True
 
-    def _hand_over(self, said: list[tuple[Act, Future[Done], str]], *, whole: bool) -> None:
+    def _hand_over(self, said: list[_Said], *, whole: bool) -> None:
         change = Change(
             self._judge.memory(),
             self._origin,
@@ -155,7 +164,7 @@ class Keeper:
     def close(self, *, last: bool = True) -> None:
         """Write the last; without `last` the loop's thread still hangs, and what it has is left."""
         if last and self._at:  # at least one frame
-            self._hand_over(self._said(), whole=True)
+            self._hand_over([*self._done, *self._said()], whole=True)
         self._stopped = True
         self._wake.set()
         if self._thread.is_alive():

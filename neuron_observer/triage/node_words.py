@@ -26,12 +26,13 @@ def headline(node: Node) -> str:
     return words.headline(_checked(node))
 
 
-def lines(node: Node, inputs: Sequence[Input], width: int) -> Iterator[str]:
-    """Everything that the node told."""
+def lines(node: Node, inputs: Sequence[Input], width: int, *, said: str = "") -> Iterator[str]:
+    """Everything that the node told, but for a headline that was said already."""
     checked = _checked(node)
     at, version = (node.about.get(name) for name in ("at", "version"))
     yield f"{inputs[node.source].short}: a bundle of {at}, by version {version}"
-    yield headline(node)
+    if printable(first := headline(node)) != said:
+        yield first
     yield ""
     yield from words.findings(checked.findings, width) or ["no finding stands"]
     if checked.shadow:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from neuron_observer.model import Action
+
+if TYPE_CHECKING:
+    from neuron_observer.model import Finding
 
 HEADLINES = {
     Action.REPLACE_INSTANCE: "CALL AWS: REPLACE THE INSTANCE",
@@ -35,6 +40,14 @@ DO = {
     Action.WATCH: "Nothing yet; look again if it repeats.",
     Action.NONE: "Nothing.",
 }
+# What a program is not given, seen on one node: the others need not know, the host may.
+NOT_GIVEN = frozenset({"no-device", "efa-missing"})
+COMPARE = "COMPARE WITH THE HOST AND OTHER NODES"
+COMPARED = (
+    "Keep this node. Compare what the program is given with what the host has, outside the "
+    "container, and with a node where it works: `neuron-observer doctor` on the host tells whether "
+    "driver and devices are there, `neuron-observer check` also of the fabric adapters (EFA)."
+)
 KIND = {
     "kernel_line": "the kernel log",
     "runtime_line": "the job's log",
@@ -49,3 +62,17 @@ SPELLED = {
     "hw": "hardware",
     "nq": "notification queue",
 }
+
+
+def title(finding: Finding) -> str:
+    """What to do about a finding, as a report begins."""
+    return COMPARE if _is_compared(finding) else HEADLINES[finding.action]
+
+
+def what_to_do(finding: Finding) -> str:
+    """The same in full."""
+    return COMPARED if _is_compared(finding) else DO[finding.action]
+
+
+def _is_compared(finding: Finding) -> bool:
+    return finding.action is Action.LOOK_AT_OTHER_WORKERS and finding.id in NOT_GIVEN

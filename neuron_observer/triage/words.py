@@ -11,7 +11,7 @@ from neuron_observer.text import printable
 from neuron_observer.triage import node_words
 from neuron_observer.triage.judge import label, place
 from neuron_observer.triage.nodes import RANK
-from neuron_observer.triage.phrases import DO, HEADLINES, KIND, PREFIXES, SPELLED
+from neuron_observer.triage.phrases import DO, KIND, PREFIXES, SPELLED, title, what_to_do
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,9 +36,11 @@ class Group(NamedTuple):
 def text(report: Report, *, width: int = 100, explain: bool = False) -> str:
     """The whole report; lines are at most `width` wide, log lines are cut to it."""
     groups = grouped(report)
-    lines = [headline(report), ""]
+    first = headline(report)
+    lines = [first, ""]
+    said = first if len(report.nodes) == 1 else ""  # of several each is told with its own
     for node in report.nodes:
-        lines += map(printable, node_words.lines(node, report.inputs, width))
+        lines += map(printable, node_words.lines(node, report.inputs, width, said=said))
     for number, group in enumerate(groups):
         loud = group.findings[0].severity is not Severity.INFO
         if loud and number:
@@ -92,7 +94,7 @@ def _title(report: Report, group: Group) -> str:
     )
     sure = f" ({first.confidence.value}{blame})"
     where = _places(report, group)
-    return f"{HEADLINES[first.action]} - {_name(first)}{': ' if where else ''}{where}{sure}"
+    return f"{title(first)} - {_name(first)}{': ' if where else ''}{where}{sure}"
 
 
 def _name(finding: Finding) -> str:
@@ -123,7 +125,7 @@ def _full(report: Report, group: Group) -> Iterator[tuple[str, str]]:
     if where:
         yield "Where", where + _serial(group)
     yield "How sure", _sure(group)
-    yield "What to do", DO[first.action]
+    yield "What to do", what_to_do(first)
     if first.confirm_by:
         yield "Confirm by", "; ".join(first.confirm_by)
     if first.if_confirmed not in {None, first.action} and first.if_confirmed is not None:

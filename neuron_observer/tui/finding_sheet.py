@@ -95,7 +95,9 @@ def _said(one: Finding, width: int) -> Iterator[Line]:
         yield from wrapped(f"note: {one.note}", width, "plain")
     for piece in one.evidence:
         yield from wrapped(evidence_text(piece), width, "dim")
-    if one.runbook:
+    if one.runbook.startswith("docs/"):  # no part of what is installed
+        yield from wrapped(f"more: neuron-observer explain {one.id}", width, "dim")
+    elif one.runbook:
         yield from wrapped(f"runbook: {one.runbook}", width, "dim")
     yield ()
 

@@ -81,11 +81,16 @@ def rows_shown(view: View, sheet: Sheet) -> list[Row]:
 
 
 def _rank(cell: Scalar) -> tuple[bool, float, tuple[str | int, ...]]:
-    """Numbers before words; the numbers in words as such, so that neuron2 is before neuron10."""
+    """Numbers before words; the numbers in words as such."""
     if not isinstance(cell, str):
         return False, float(cell), ()
-    pieces = enumerate(_DIGITS.split(cell))  # every second one is a number
-    return True, 0.0, tuple(int(piece) if place % 2 else piece for place, piece in pieces)
+    return True, 0.0, natural(cell)
+
+
+def natural(text: str) -> tuple[str | int, ...]:
+    """What words are ordered by: neuron2 is before neuron10."""
+    pieces = enumerate(_DIGITS.split(text))  # every second one is a number
+    return tuple(int(piece) if place % 2 else piece for place, piece in pieces)
 
 
 def chosen(view: View, rows: Sequence[Row]) -> int:

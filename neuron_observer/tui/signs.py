@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from neuron_observer.locales import ascii_was_said
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -24,28 +26,18 @@ class Signs(NamedTuple):
 
 UNICODE = Signs("▏▎▍▌▋▊▉█", "▁▂▃▄▅▆▇█", "·", "—", "·", "▸", "▾", "▴", "▲")
 ASCII = Signs("#", ".:|#", ".", "-", "|", ">", "v", "^", "!")
-_ASCII_LOCALES = ("C", "POSIX")
 
 
 def signs_for(environment: Mapping[str, str], encoding: str | None) -> Signs:
     """The signs for a locale and the encoding of the stream that is written to.
 
-    Python turns a C locale into UTF-8 on its own (PEP 538, PEP 540); the terminal need not follow.
-    So a locale that was *said* to be C gets ASCII. Where nothing is said the encoding decides.
+    A locale that was *said* to be C gets ASCII. Where nothing is said the encoding decides.
     """
     try:
         "".join(UNICODE).encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
         return ASCII
-    said = environment.get("LC_ALL") or _ctype(environment) or environment.get("LANG")
-    return ASCII if said in _ASCII_LOCALES else UNICODE
-
-
-def _ctype(environment: Mapping[str, str]) -> str | None:
-    """LC_CTYPE, unless it is what Python itself sets beside a LANG of C."""
-    ctype = environment.get("LC_CTYPE")
-    coerced = ctype == "C.UTF-8" and environment.get("LANG") in _ASCII_LOCALES
-    return None if coerced else ctype
+    return ASCII if ascii_was_said(environment) else UNICODE
 
 
 def bar(share: float, width: int, signs: Signs) -> tuple[str, str]:

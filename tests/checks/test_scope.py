@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from neuron_observer.checks import scope as scopes
+from neuron_observer.checks.numbers import listed
 from neuron_observer.errors import UsageError
-from neuron_observer.jobs.ownership import ranges
 from tests.checks.looks import reader_of
 from tests.hosts import host_of, without
 
@@ -29,22 +27,7 @@ def by_cores(host: ListingFs, cores: str, size: int | None = None) -> Scope:
     reader = reader_of(host)
     snapshot = reader.poll(("slow", "firmware"))
     reader.close()
-    return scopes.by_cores(scopes.listed(cores, "--cores"), size, reader.topology, snapshot.devices)
-
-
-@given(st.sets(st.integers(0, 200), min_size=1))
-def test_a_list_reads_back(numbers: set[int]) -> None:
-    """What is written as ranges is read as the same numbers."""
-    assert scopes.listed(ranges(sorted(numbers)), "--devices") == tuple(sorted(numbers))
-
-
-@pytest.mark.parametrize("text", ["", "a", "3-1", "1,,2", "-1", "1.5"])
-def test_no_list(text: str) -> None:
-    """Anything else is a usage error that says how to write it."""
-    with pytest.raises(UsageError, match="no list of numbers") as error:
-        scopes.listed(text, "--devices")
-    assert "0,3-5" in error.value.remedy
-    assert error.value.exit_code == 64
+    return scopes.by_cores(listed(cores, "--cores"), size, reader.topology, snapshot.devices)
 
 
 def test_devices_that_cannot_be(tree: Callable[[str], ListingFs]) -> None:

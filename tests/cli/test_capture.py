@@ -117,7 +117,8 @@ def test_kernel_and_monitor_lines(tmp_path: Path, call: Callable[..., Result]) -
     [one] = ListingFs.open(str(file)).listing.passes
     assert one.kernel == ["6,1,100,-;NEURON_HW_ERR=DMA_ERROR instance-id=i-0 hostname=host nd-id=0"]
     assert one.monitor == ['{"instance_info": {"instance_name": "x"}}']
-    call("capture", "--no-kernel-log", "--host-root", str(tmp_path), "--output", str(file))
+    anew = ("--force", "--output", str(file))
+    call("capture", "--no-kernel-log", "--host-root", str(tmp_path), *anew)
     assert ListingFs.open(str(file)).listing.passes[0].kernel == []
 
 
@@ -136,3 +137,29 @@ def test_nothing_is_written_into_the_host(tmp_path: Path, call: Callable[..., Re
         with pytest.raises(UsageError, match="nothing is written below"):
             call("capture", "--host-root", str(tmp_path), "-o", output)
     assert counter.read_text() == "1\n"
+
+
+@pytest.mark.parametrize("name", ["capture.tsv", "capture.tsv.gz"])
+def test_nothing_is_written_over(tmp_path: Path, call: Callable[..., Result], name: str) -> None:
+    """An earlier capture stays, unless somebody says --force."""
+    file = tmp_path / name
+    file.write_text("of last week")
+    arguments = (
+        "capture",
+        "--host-root",
+        str(tree_file("trn2.3xlarge-2.30.2-busy")),
+        "-o",
+        str(file),
+    )
+    with pytest.raises(InputError, match="is there already") as raised:
+        call(*arguments)
+    assert raised.value.remedy == "--force writes over it; -o names another."
+    assert file.read_text() == "of last week"
+    call(*arguments, "--force")
+    assert len(ListingFs.open(str(file)).listing.passes) == 1
+
+
+def test_what_is_no_file_is_written_to(call: Callable[..., Result]) -> None:
+    """`-o /dev/null` is there already, and nothing is lost."""
+    tree = str(tree_file("trn2.3xlarge-2.30.2-busy"))
+    assert call("capture", "--host-root", tree, "-o", "/dev/null").code == 0

@@ -35,6 +35,32 @@ def test_documents_are_the_daemons(connected: Connected, verb: str) -> None:
     assert told == document
 
 
+@pytest.mark.parametrize("health", [(), ("--health",)])
+def test_devices_are_one_document(
+    call: Callable[..., Result], connected: Connected, health: tuple[str, ...]
+) -> None:
+    """A look of one's own and a daemon tell the same, but for what a glance leaves unread."""
+    scenario = ("--simulate", "sram-error@140", "--instance", "trn2.3xlarge")
+    own = json.loads(call("devices", "--format", "json", *health, *scenario).out)
+    theirs = json.loads(connected("devices", "--format", "json").out)
+    assert own["schema"] == theirs["schema"] == "neuron-observer/devices/1"
+    assert own.keys() - {"health"} == theirs.keys() - {"frame"}
+    assert ("health" in own) is bool(health)
+    (mine,), (other,) = own["devices"], theirs["devices"]
+    assert mine.keys() == other.keys()
+    assert mine["readings"].keys() <= other["readings"].keys()
+    assert (mine["verdict"] == "unknown") is not bool(health)
+    topics = [item["topic"] for item in own["inventory"]]
+    assert topics[:4] == ["devices", "cores", "pci", "driver"]
+
+
+def test_the_inventory_of_an_ultraserver_is_read(call: Callable[..., Result]) -> None:
+    """Its place is no part of the table; the document tells of it."""
+    scenario = ("--simulate", "healthy", "--instance", "trn2u.48xlarge")
+    told = json.loads(call("devices", "--format", "json", *scenario).out)
+    assert told["inventory"][-1] == {"topic": "ultraserver", "right": None, "text": "mode 1,3,4"}
+
+
 def test_lines_of_the_kernel_log_on_request(connected: Connected) -> None:
     """Then the document is whole."""
     told = json.loads(connected("snapshot", "--format", "json", "--kernel-log").out)

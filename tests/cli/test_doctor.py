@@ -93,6 +93,7 @@ def test_json(call: Callable[..., Result]) -> None:
         "doctor", "--format", "json", "--host-root", str(TREES / "trn2.3xlarge-2.30.2-busy.tsv")
     )
     document = json.loads(found.out)
+    assert document["schema"] == "neuron-observer/doctor/1"
     assert document["neuron_host"] is True
     assert document["problems"] == 0
     assert {"topic", "problem", "text", "remedy"} == set(document["notes"][0])

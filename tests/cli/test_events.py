@@ -151,3 +151,23 @@ def test_a_connection_that_ends(tmp_path: Any) -> None:
     process.kill()
     process.communicate()
     assert line == "neuron-observer: the daemon ended the connection; again in 1 s\n"
+
+
+@pytest.mark.parametrize(
+    ("since", "until"),
+    [("1m", "5m"), ("5m", "5m"), ("2026-12-01T10:00:00Z", "2026-12-01T09:00:00Z"), ("1s", "300d")],
+)
+def test_a_time_that_ends_before_it_begins(asked: Connected, since: str, until: str) -> None:
+    """It is a slip: nothing can lie in it, and nothing was said."""
+    with pytest.raises(UsageError) as caught:
+        asked("--since", since, "--until", until)
+    assert caught.value.message == (
+        f"--since {since} is not before --until {until}: nothing lies between them"
+    )
+
+
+def test_a_time_that_is_one(asked: Connected) -> None:
+    """The counterpart; and what is no time is still the daemon's to say."""
+    assert asked("--since", "1h", "--until", "1ms").code == 0
+    with pytest.raises(UsageError, match="until"):
+        asked("--since", "1h", "--until", "yesterday")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,19 @@ if TYPE_CHECKING:
 
     from tests.cli.conftest import Result
 
+OWN_RULE = """
+rules:
+  - id: own
+    scope: device
+    when: {above: {metric: device.sram.ecc_uncorrected, than: 0}}
+    severity: warning
+    action: watch
+    fact: {grade: source, source: us}
+    message: a word of ours
+    meaning: what it means
+    clears: never
+"""
+
 
 def test_from_alarm_to_remedy(call: Callable[..., Result]) -> None:
     """hbm-repair-pending: meaning, how sure, steps with commands, what clears it, what shows it."""
@@ -30,7 +44,7 @@ def test_from_alarm_to_remedy(call: Callable[..., Result]) -> None:
         "How sure it is:",
         "sudo modprobe -r neuron && sudo modprobe neuron",
         "What not to do:",
-        "Runbook: docs/runbooks/hbm-repair-pending.md",
+        "Runbook: neuron-observer rules runbooks DIR writes it\n",
         "Now:\n- device 0: ",
         "mem_ecc_repairable_uncorrected = ",
     ):
@@ -67,3 +81,32 @@ def test_every_finding_can_be_explained(call: Callable[..., Result]) -> None:
         out = call("explain", fault, "--no-look").out
         assert out.startswith(fault)
         assert "What to do:" in out
+
+
+@pytest.mark.parametrize("fault", ["straggler", "hang-unknown", "device-held", "before-we-watched"])
+def test_what_no_rule_makes_is_explained_whole(call: Callable[..., Result], fault: str) -> None:
+    """It was one paragraph: severity, how sure, steps and what not to do, as of a rule."""
+    out = call("explain", fault, "--no-look").out
+    assert re.match(rf"{fault}\n\n(information|warning|critical), ", out)
+    for head in ("How sure it is, and why:", "What clears it:", "What to do:\n\n1. "):
+        assert head in out, head
+
+
+def test_before_we_watched_shows_what_it_is_told_of(call: Callable[..., Result]) -> None:
+    """It is in nearly every output, and `explain` said that there was no such finding."""
+    out = call("explain", "before-we-watched", "--simulate", "healthy@140").out
+    assert re.search(r"Now:\n- the node: \d+ counters were not 0 when watching began", out)
+
+
+def test_where_a_page_is(call: Callable[..., Result], tmp_path: Path) -> None:
+    """Of a rule of one's own nobody has written one: what writes it is said, or one's own page."""
+    own = tmp_path / "own.yaml"
+    own.write_text(OWN_RULE)
+    writes = f"Runbook: neuron-observer rules runbooks --rules {own} DIR writes it\n"
+    assert writes in call("explain", "own", "--rules", str(own), "--no-look").out
+    folder = tmp_path / "pages"
+    call("rules", "runbooks", "--rules", str(own), str(folder))
+    assert (folder / "own.md").read_text().startswith("# own\n")
+    own.write_text(OWN_RULE + "    runbook: https://wiki.example/own\n")
+    out = call("explain", "own", "--rules", str(own), "--no-look").out
+    assert "Runbook: https://wiki.example/own\n" in out

@@ -100,3 +100,33 @@ def test_an_interrupt_ends_it_quietly() -> None:
     _, said = started.communicate(timeout=PATIENCE)
     assert started.returncode == 130
     assert b"Traceback" not in said
+
+
+@pytest.mark.parametrize("verb", ["devices", "doctor"])
+@pytest.mark.parametrize(
+    "said", [{"LC_ALL": "C"}, {"LANG": "C", "LC_ALL": ""}, {"PYTHONIOENCODING": "ascii"}]
+)
+def test_a_locale_that_knows_ascii_alone(verb: str, said: dict[str, str]) -> None:
+    """Python makes UTF-8 of a C locale, and click of ASCII; the terminal need not follow."""
+    done = subprocess.run(
+        [*COMMAND, verb, *HOST],
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+        env=os.environ | {"PYTHONPATH": str(ROOT), **said},
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.isascii()
+
+
+def test_a_file_is_written_as_it_is(tmp_path: Path) -> None:
+    """A page that goes into a file is the same in every locale."""
+    pages = []
+    for said in ("C", "C.UTF-8"):
+        with (tmp_path / said).open("wb") as file:
+            environment = os.environ | {"PYTHONPATH": str(ROOT), "LC_ALL": said}
+            command = [*COMMAND, "metrics", "--format", "markdown"]
+            subprocess.run(command, stdout=file, timeout=PATIENCE, check=True, env=environment)
+        pages.append((tmp_path / said).read_text("utf-8"))
+    assert pages[0] == pages[1]
+    assert not pages[0].isascii()

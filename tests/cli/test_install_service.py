@@ -109,8 +109,12 @@ def test_what_is_not_there(call: Callable[..., Result], image: Path) -> None:
     with pytest.raises(HostError, match="no package neuron_observer below /usr/local"):
         call("install-service", "--root", str(image), "--prefix", "/usr/local")
     (image / "opt").rename(image / "home")
-    with pytest.raises(HostError, match="the service sees nothing below /home"):
+    with pytest.raises(HostError, match="the service sees nothing below /home") as caught:
         call("install-service", "--root", str(image), "--prefix", "/home/neuron-observer")
+    assert caught.value.remedy == (
+        "Install it elsewhere, for example under /opt/neuron-observer."
+        " docs/install.md installs under /opt/neuron-observer, where all is root's."
+    )
 
 
 def test_an_unknown_drop_in(call: Callable[..., Result], image: Path) -> None:

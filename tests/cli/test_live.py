@@ -111,4 +111,8 @@ def test_doctor_on_a_monitor_that_says_nothing(
     assert found.code == 1
     assert "mode file: waiting; 0 reports" in found.out
     assert "A file must grow" in found.out
-    assert "neuron-monitor: no report came" in found.err
+    assert found.err == (
+        "neuron-monitor: no report came\n"
+        f"  Of {file} only what is written from now on counts: reports carry no time.\n"
+        f"  `--monitor pipe < {file}` takes those that are in it.\n"
+    )

@@ -88,3 +88,21 @@ def test_a_full_disk_ends_it(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, arguments)
     assert isinstance(result.exception, InputError)
     assert "No space left" in result.exception.message
+
+
+def test_nothing_is_written_over(tmp_path: Path) -> None:
+    """An earlier recording stays, unless somebody says --force; what never began leaves no file."""
+    file = tmp_path / "r.nobs.gz"
+    file.write_text("of last week")
+    arguments = ["record", *SIMULATED, "--seconds", "0", "-o", str(file)]
+    refused = CliRunner().invoke(cli, arguments)
+    assert isinstance(refused.exception, InputError)
+    assert str(refused.exception) == (
+        f"{file} is there already\n  --force writes over it; -o names another."
+    )
+    assert file.read_text() == "of last week"
+    assert CliRunner().invoke(cli, [*arguments, "--force"]).exit_code == 0
+    assert len(opened(str(file)).times) == 1
+    itself = tmp_path / "again.nobs.gz"
+    CliRunner().invoke(cli, ["record", "--host-root", str(file), "-o", str(itself)])
+    assert not itself.exists()

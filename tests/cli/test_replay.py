@@ -79,6 +79,8 @@ def test_seek_and_until(capsys: pytest.CaptureFixture[str]) -> None:
     assert "hbm-uncorrectable" not in capsys.readouterr().err
     assert exit_code(["replay", str(recording()), "--seek", "99"]) == 64
     assert "s long" in capsys.readouterr().err
+    assert exit_code(["replay", str(recording()), "--seek", "1", "--until", "0.5"]) == 64
+    assert "--seek 1 comes after --until 0.5" in capsys.readouterr().err
 
 
 def test_each_frame_with_step() -> None:

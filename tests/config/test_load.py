@@ -56,6 +56,7 @@ path_map:
 @pytest.mark.parametrize(
     ("text", "line", "message", "remedy"),
     [
+        ("listen: [a\n\n", 1, "expected ',' or ']'", "brackets"),  # a line that is there
         ("path_maps: {}\n", 1, "unknown key 'path_maps'", "'path_map'"),
         ("\n\nall_device: true\n", 3, "unknown key 'all_device'", "'all_devices'"),
         (

@@ -74,3 +74,11 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="Not a directory"):
         dumps.write(AT, "x", [b"one"])
     assert dumps.bytes() == 0
+
+
+def test_without_its_state_directory_nothing_is_made(tmp_path: Path) -> None:
+    """The disk may not be mounted yet."""
+    dumps = Dumps(tmp_path / "disk/state", 1000)
+    with pytest.raises(FileNotFoundError):
+        dumps.write(AT, "x", [b"x"])
+    assert not (tmp_path / "disk").exists()

@@ -219,3 +219,35 @@ def test_any_cut_of_a_shipped_file_loads_or_is_an_error(
     with suppress(ConfigError):
         rules = load([file])
     assert all(rule.meaning and rule.action for rule in rules)
+
+
+def test_a_rule_of_ones_own_has_no_page(tmp_path: Path) -> None:
+    """docs/runbooks has none of it; one that changes a shipped rule keeps that rule's."""
+    file = tmp_path / "own.yaml"
+    file.write_text(GOOD + "  - id: hbm-unrepairable\n    hold: 3 s\n")
+    pages = {rule.id: rule.runbook for rule in load(extra=[file])}
+    assert pages["a-fault"] == ""
+    assert pages["hbm-unrepairable"] == "docs/runbooks/hbm-unrepairable.md"
+
+
+def test_what_is_no_yaml_says_where_and_what_to_do(tmp_path: Path) -> None:
+    """The line is one that the file has, the remedy the one of a configuration."""
+    with pytest.raises(ConfigError) as caught:
+        loaded(tmp_path, "rules: [a\n\n")
+    assert caught.value.line == 1
+    assert caught.value.remedy == (
+        "Look at the indentation, at colons and brackets; put a text that has them in quotes."
+    )
+
+
+@pytest.mark.parametrize("value", ["5", "1.5", "yes", "2026-12-01", "~"])
+def test_a_message_is_a_text(tmp_path: Path, value: str) -> None:
+    """What YAML takes for something else is most likely a slip; in quotes it is meant so."""
+    wrong = GOOD.replace('message: "{value} on {device}"', f"message: {value}")
+    with pytest.raises(ConfigError, match=f"a-fault: message: {value} is no text") as caught:
+        loaded(tmp_path, wrong)
+    assert caught.value.remedy == "If it is meant so, quote it."
+    assert loaded(tmp_path, wrong.replace(value, f"'{value}'", 1)).message == value
+    steps = GOOD + f"    steps: [do this, {value}]\n"
+    with pytest.raises(ConfigError, match=f"steps: {value} is no text"):
+        loaded(tmp_path, steps)

@@ -85,7 +85,7 @@ def test_the_caller_wins(read: Read) -> None:
     """Instance type and driver of the command line are taken."""
     found = read("description: x\ninstance: trn1.2xlarge\n", instance="inf1.xlarge")
     assert (found.instance.name, found.driver.version) == ("inf1.xlarge", "2.24.7.0")
-    assert read("", driver="2.28").driver.version == "2.28.0.0"
+    assert read("{}", driver="2.28").driver.version == "2.28.0.0"
 
 
 WRONG = {
@@ -201,6 +201,22 @@ def test_mistakes_are_told(name: str, read: Read) -> None:
     assert f"mine.yaml:{line}: " in caught.value.message
     assert message in caught.value.message
     assert remedy in caught.value.remedy
+
+
+@pytest.mark.parametrize("text", ["", "# a comment\n", "---\n", "null\n"])
+def test_an_empty_file_is_no_scenario(read: Read, text: str) -> None:
+    """It was a healthy trn2.48xlarge; whoever means an idle node says {}."""
+    with pytest.raises(InputError) as caught:
+        read(text)
+    assert caught.value.message.endswith("mine.yaml: is empty")
+    assert "{} alone is an idle node" in caught.value.remedy
+    assert read("{}\n").jobs == ()
+
+
+def test_what_is_missing_at_the_end(read: Read) -> None:
+    """The line is one that the file has."""
+    with pytest.raises(InputError, match=r"mine\.yaml:2: expected ',' or ']'"):
+        read("# a comment\njobs: [a\n\n")
 
 
 def test_bomb_is_refused_at_once(read: Read) -> None:

@@ -42,6 +42,7 @@ def say(node: Node, verb: str, subject: str = "", **other: object) -> Done:
     word = Word(WHO, node.clock.wall(), "a test")
     future = node.keeper.submit(Act(verb, word, subject, **other))  # type: ignore[arg-type]
     node.look(1.0, {SRAM: 3})
+    node.look(0.25, {SRAM: 3})
     node.flush()
     return future.result(timeout=1)
 
@@ -329,6 +330,7 @@ def test_the_thread_writes_by_itself(node: Node) -> None:
     word = Word(WHO, node.clock.wall(), "a test")
     future = node.keeper.submit(Act("ack", word, "fault"))
     node.look(1.0, {SRAM: 3})
+    node.look(1.0, {SRAM: 3})
     assert future.result(timeout=10).kept
     assert node.store.past
     assert [one.verb for one in node.store.past.acts()] == ["ack"]
@@ -352,3 +354,58 @@ def test_severity_orders_what_is_hidden() -> None:
     assert worst_of([], Severity.WARNING) is Verdict.DEGRADED
     assert worst_of([], Severity.CRITICAL) is Verdict.UNHEALTHY
     assert worst_of([], Severity.INFO) is Verdict.HEALTHY
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_the_answer_comes_with_the_frame_that_shows_it(tmp_path: Path, *, keeps: bool) -> None:
+    """Whoever looks after the answer sees what it says."""
+    node = Node(tmp_path / "state" if keeps else None, [OF_SRAM])
+    node.look(cells={SRAM: 3})
+    future = node.keeper.submit(Act("ack", Word(WHO, node.clock.wall(), "a test"), "fault"))
+    node.look(0.25, {SRAM: 3})
+    node.flush()
+    assert (node.one().state, future.done()) == (State.FIRING, False)
+    node.look(0.25, {SRAM: 3})
+    node.flush()
+    assert node.one().state is State.ACKNOWLEDGED
+    assert future.result(timeout=0).kept is keeps
+    node.kill()
+
+
+def test_what_was_said_last_is_written_at_the_end(node: Node) -> None:
+    """Also if no frame came that could show it."""
+    node.look(cells={SRAM: 3})
+    word = Word(WHO, node.clock.wall(), "a test")
+    done = node.keeper.submit(Act("ack", word, "fault"))
+    node.look(0.25, {SRAM: 3})
+    asked = node.keeper.submit(Act("suppress", word, "fault", until=word.at + 60.0))
+    node.keeper.close()
+    assert (done.result(timeout=0).kept, asked.result(timeout=0).kept) == (True, True)
+    assert node.store.past
+    assert [one.verb for one in node.store.past.acts()] == ["suppress", "ack"]
+
+
+@pytest.mark.parametrize("verb", ["ack", "suppress", "unsuppress"])
+def test_nothing_is_to_be_said_of_what_was_before(node: Node, verb: str) -> None:
+    """It stands as firing: that no such finding stands, or rule is called so, would be untrue."""
+    wall = node.clock.wall()
+    word = Word(WHO, wall, "a test")
+    act = Act(verb, word, "before-we-watched", until=wall + 60.0)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="counts for nothing"):
+        node.keeper.submit(act)
+
+
+def test_only_the_directory_itself_is_made(tmp_path: Path) -> None:
+    """Of a mistyped path, or one on a disk that is not mounted yet, nothing; it is tried again."""
+    node = Node(tmp_path / "disk/state", [OF_SRAM])
+    assert not (tmp_path / "disk").exists()
+    assert node.store.problem == f"{tmp_path}/disk/state: No such file or directory"
+    node.look(cells={SRAM: 3})
+    node.flush()
+    assert not node.keeper.status().writable
+    (tmp_path / "disk").mkdir()
+    node.look(11.0, {SRAM: 3})
+    node.flush()
+    assert node.keeper.status().writable
+    assert (tmp_path / "disk/state/state.db").is_file()
+    node.kill()

@@ -40,8 +40,8 @@ def loaded(state: Path) -> tuple[Memory, str, list[str]]:
 
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     """In a directory that was not there."""
-    saved(tmp_path / "deep" / "state")
-    memory, problem, told = loaded(tmp_path / "deep" / "state")
+    saved(tmp_path / "state")
+    memory, problem, told = loaded(tmp_path / "state")
     assert memory.counters == KEPT.counters
     assert (problem, told) == ("", [])
 

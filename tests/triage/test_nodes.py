@@ -131,6 +131,7 @@ def test_in_words(tmp_path: Path) -> None:
     report = read(tmp_path, UNWELL)
     shown = text(report)
     assert headline(report) == "UNHEALTHY: it is unhealthy"
+    assert shown.count("UNHEALTHY: it is unhealthy") == 1
     assert "What to do: replace the instance" in shown
     assert "Over: 1\n  efa-port-down: port x/1" in shown
     its_log, _, beside = shown.partition("In its log, and no finding of the node")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from benchmarks.triage import MATCHER, of_text
 from neuron_observer.text import printable
 from neuron_observer.triage.report import triage
 from neuron_observer.triage.words import headline, text
+from tests.triage.test_cases import CASES
 
 SRAM = "NEURON_HW_ERR=SRAM_UNCORRECTABLE_ERROR nd-id={} nc-id=0 serial-num=00{} action=X"
 REPAIRABLE = (
@@ -34,6 +36,8 @@ KNOWN = "[1.0] neuron:npid_attach: neuron:npid_attach: pid=1, slot=0"
         ),
         ("execution timeout (30000 ms) on nd1:nc0", "RESET THE DEVICE, THEN TRY AGAIN - compute"),
         ("RX, connection closed by remote peer", "LOOK AT THE OTHER WORKERS - peer gone"),
+        ("Failed to discover neuron devices", "COMPARE WITH THE HOST AND OTHER NODES - no device"),
+        ("OFI plugin initNet() failed", "COMPARE WITH THE HOST AND OTHER NODES - EFA missing"),
         ("Too many open files", "FIX THE PROGRAM - open files (probable, hardware not blamed)"),
         ("failed programming the engine", "UPDATE THE SOFTWARE - driver old"),
         (KNOWN, "NO FAULT IN WHAT WAS HANDED OVER"),
@@ -44,6 +48,17 @@ KNOWN = "[1.0] neuron:npid_attach: neuron:npid_attach: pid=1, slot=0"
 def test_headline(line: str, first: str) -> None:
     """One line says what to do, what it is, where, how sure, and whether the program is meant."""
     assert headline(of_text(line)).startswith(first)
+
+
+@pytest.mark.parametrize("case", ["C01-041", "C01-048", "C01-052"])
+def test_what_a_program_is_not_given(case: str) -> None:
+    """One node is told of: the remedy is about its host, not about workers that it has not."""
+    rows = map(json.loads, (CASES / "C/C01-log-lines.jsonl").read_text().splitlines())
+    (line,) = (row["line"] for row in rows if row["id"] == case)
+    told = text(of_text(line))
+    assert told.startswith("COMPARE WITH THE HOST AND OTHER NODES - ")
+    assert "`neuron-observer doctor`" in " ".join(told.split())
+    assert "all workers" not in told
 
 
 def test_many_places_are_summed_up() -> None:

@@ -17,7 +17,7 @@ from neuron_observer.model import (
     State,
     Verdict,
 )
-from neuron_observer.tui.findings import findings, place_text, shown
+from neuron_observer.tui.findings import findings, place_text, shown, worst_first
 from neuron_observer.tui.layout import arrange, printed, screen
 from neuron_observer.tui.lines import plain
 from tests.tui.hosts import still, view_of
@@ -67,6 +67,15 @@ def faulty() -> View:
 def test_the_worst_and_surest_is_first() -> None:
     """What is over is not shown."""
     assert [one.id for one in shown(faulty())] == ["sram", "hbm-repair", "note"]
+
+
+def test_devices_are_in_the_order_of_their_numbers() -> None:
+    """neuron2 stands before neuron10, and a core by its number too."""
+    places = [(10, None), (2, 11), (1, None), (2, 3), (11, None), (0, None)]
+    found = [FOUND[1]._replace(entity=Entity("core", device=d, core=c)) for d, c in places]
+    assert [place_text(one.entity) for one in worst_first(found)] == [
+        *("neuron0", "neuron1", "neuron2 core 3", "neuron2 core 11", "neuron10", "neuron11"),
+    ]
 
 
 def test_a_finding_says_where_what_and_what_to_do() -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # Logical cores are of two physical ones unless a process says otherwise; the others have no such
 _SIZE_TWO: Final = frozenset({"Trainium2", "Trainium3"})
 _CANNOT_COMPARE: Final = "its cores are numbered within its container"
+_NO_DEVICE: Final = "it holds no device"
 _SIZE_ONE: Final = frozenset({"Inferentia", "Inferentia2", "Trainium1"})
 
 
@@ -121,7 +122,12 @@ def _counted(holder: Holder, size: int | None) -> Cores:
 
 
 def _checked(found: Cores, holder: Holder, shape: NodeShape) -> Cores:
-    """Numbers that contradict the descriptors count for nothing: a container counts from 0."""
+    """Numbers that contradict the descriptors count for nothing: a container counts from 0.
+
+    Who holds no device has no core either, whatever its launcher numbered.
+    """
+    if not holder.process.devices and found.source != "monitor":
+        return Cores(size=found.size, source=found.source, detail=_NO_DEVICE)
     where = (shape.device_of(core, found.size) for core in found.numbers)
     claims = {device for device in where if device is not None}
     inside = bool(holder.process.container or holder.process.own_pid)

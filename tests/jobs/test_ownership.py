@@ -49,6 +49,17 @@ def test_visible_cores_are_stated() -> None:
 
 
 @pytest.mark.parametrize(
+    "variables", [rank_variables(2, 4), {"NEURON_RT_VISIBLE_CORES": "4-7"}, {}]
+)
+def test_who_holds_no_device_has_no_core(variables: dict[str, str]) -> None:
+    """A rank that computes on the host, or has not opened its device yet."""
+    found = cores(variables, devices=())
+    assert (found.numbers, found.how_many, found.detail) == ((), None, "it holds no device")
+    reported = cores(variables, devices=(), shape=NodeShape({}, {}), told=Told((8,), 2))
+    assert reported.numbers == (8,)
+
+
+@pytest.mark.parametrize(
     ("variables", "size"),
     [
         ({}, 2),

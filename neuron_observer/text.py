@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from neuron_observer.model import Missing
+from neuron_observer.model import Action, Missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,6 +23,11 @@ def printable(line: str) -> str:
 def count_text(number: int, one: str, several: str) -> str:
     """1 device, 2 devices."""
     return f"{number} {one if number == 1 else several}"
+
+
+def action_text(action: Action) -> str:
+    """An action as people say it."""
+    return "nothing" if action is Action.NONE else action.value.replace("_", " ")
 
 
 def bytes_text(number: float) -> str:

@@ -502,6 +502,7 @@ def test_every_output_tells_the_slow_rank() -> None:
     assert alert(told[0]) == alert(only(bench.standing, "straggler"))
     shown = bench.judge.explain("straggler")
     assert "Class:  compute-slow" in shown
+    assert "if confirmed: replace instance" in shown
     assert "Hits:   job" in shown
 
 

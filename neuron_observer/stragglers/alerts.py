@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from neuron_observer.stragglers.names import OF_JOBS
+from neuron_observer.text import action_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,8 +39,8 @@ def _lines(finding: Finding) -> Iterator[str]:
     if finding.impact:
         yield f"{'Hits:':<8}{finding.impact}"
     steps = [f"{number}) {text}" for number, text in enumerate(finding.confirm_by, 1)]
-    then = finding.if_confirmed.value if finding.if_confirmed else ""
+    then = action_text(finding.if_confirmed) if finding.if_confirmed else ""
     steps += [f"{len(steps) + 1}) if confirmed: {then}"] if then else []
-    yield f"{'Do:':<8}{'  '.join(steps) or finding.action.value}"
+    yield f"{'Do:':<8}{'  '.join(steps) or action_text(finding.action)}"
     if "basis" in fields:
         yield f"{'Basis:':<8}{fields['basis']}"

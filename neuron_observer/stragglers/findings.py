@@ -16,6 +16,7 @@ from neuron_observer.model import (
 )
 from neuron_observer.stragglers.channel import Tier
 from neuron_observer.stragglers.suspects import Agreement, Kind, Scope, Suspect
+from neuron_observer.text import action_text
 
 if TYPE_CHECKING:
     from neuron_observer.stragglers.columns import Ints, Labels, Topology
@@ -202,7 +203,7 @@ def alert(suspect: Suspect, topology: Topology, slowdown: Slowdown | None, basis
     if suspect.excluded:
         lines.append(f"Not:    {', '.join(suspect.excluded)} (unchanged)")
     if confirm_by:
-        then = f"; if confirmed: {confirmed.value}" if confirmed else ""
+        then = f"; if confirmed: {action_text(confirmed)}" if confirmed else ""
         lines.append(f"Do:     {'; '.join(confirm_by)}{then}")
     lines.append(f"Basis:  {basis}")
     return "\n".join(lines)

@@ -6,8 +6,8 @@ import textwrap
 from functools import cache
 from typing import TYPE_CHECKING
 
-from neuron_observer.model import Action, Confidence, Missing, Why
-from neuron_observer.text import printable, seconds_text
+from neuron_observer.model import Confidence, Missing, Why
+from neuron_observer.text import action_text, printable, seconds_text
 from neuron_observer.tui.findings import TONES, place_text, shown
 from neuron_observer.tui.lines import Line, Span, line
 from neuron_observer.tui.sheet import Column, Row, Sheet, chosen, rows_shown
@@ -85,10 +85,10 @@ def _said(one: Finding, width: int) -> Iterator[Line]:
     sure = f"{one.state.value}, {one.confidence.value}" + (
         ", in shadow: not counted" if one.shadow else ""
     )
-    yield from wrapped(f"do: {words(one.action)} ({sure})", width, "figure")
+    yield from wrapped(f"do: {action_text(one.action)} ({sure})", width, "figure")
     if one.confidence is not Confidence.CONFIRMED:
         if one.if_confirmed is not None:
-            yield from wrapped(f"if confirmed: {words(one.if_confirmed)}", width, "plain")
+            yield from wrapped(f"if confirmed: {action_text(one.if_confirmed)}", width, "plain")
         for how in one.confirm_by:
             yield from wrapped(f"confirm by: {how}", width, "plain")
     if one.note:
@@ -100,11 +100,6 @@ def _said(one: Finding, width: int) -> Iterator[Line]:
     elif one.runbook:
         yield from wrapped(f"runbook: {one.runbook}", width, "dim")
     yield ()
-
-
-def words(action: Action) -> str:
-    """An action as people say it."""
-    return "nothing" if action is Action.NONE else action.value.replace("_", " ")
 
 
 def evidence_text(of: Evidence) -> str:
@@ -138,7 +133,7 @@ def _columns() -> tuple[Column, ...]:
         severity._replace(tone=lambda cell: tones[str(cell)]),
         _column("place", "Where", "Who it is about", lambda one: place_text(one.entity), 40),
         _column("id", "Finding", "Its id; explain tells what it means", lambda one: one.id),
-        _column("action", "Action", "What to do", lambda one: words(one.action)),
+        _column("action", "Action", "What to do", lambda one: action_text(one.action)),
         _column("confidence", "Sure", "How sure it is", lambda one: one.confidence.value),
         _column("state", "State", "Where it stands in its life", _state),
         Column("since", "For", "Since when it is seen", _since, lambda cell, _: seconds_text(cell)),  # type: ignore[arg-type]

@@ -89,6 +89,7 @@ def test_the_alert_text_has_its_seven_lines() -> None:
     assert "waits less than its peers" in text
     assert "rank-seconds lost" in text
     assert "host (unchanged)" in text
+    assert text.splitlines()[5].endswith("; if confirmed: replace instance")
 
 
 def test_a_report_of_a_table_that_was_cut() -> None:

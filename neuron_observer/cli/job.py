@@ -25,7 +25,7 @@ from neuron_observer.text import DASH, bytes_text, printable, seconds_text, tabl
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from neuron_observer.jobs.report import JobReport
+    from neuron_observer.jobs.report import JobReport, Sighting
     from neuron_observer.model import Job, Snapshot
     from neuron_observer.observer import HostReader
 
@@ -87,9 +87,10 @@ def watch(reader: HostReader, seconds: float, period: float = PERIOD) -> Iterato
     What moves is read each time, all else at the loop's periods.
     """
     schedule = Schedule(PERIODS)
-    begin = reader.clock.monotonic()
+    begin: float | None = None  # the first read takes longest, and is no time that was watched
     while True:
         snapshot = reader.poll({*_MOVING, *schedule.due(reader.clock.monotonic())})
+        begin = snapshot.monotonic if begin is None else begin
         yield snapshot
         if snapshot.monotonic - begin >= seconds or not let_time_pass(
             reader, reader.clock.monotonic(), period
@@ -128,13 +129,17 @@ def lines(of: JobReport) -> Iterator[str]:
     if of.job.pace:
         yield f"pace            {'; '.join(pace_of(of.job.pace))}"
         yield f"slowest rank    {of.slowest}"
-    for one in of.sightings:
-        when = f"{instant(one.first)} to {instant(one.last)}"
-        sure = f"{one.finding.severity.value}, {one.finding.confidence.value}"
-        yield f"finding         {one.finding.id} ({sure}): {one.finding.message} ({when})"
+    yield from (f"finding         {_seen(one)}" for one in of.sightings)
+    yield from (f"in shadow       {_seen(one)}; not counted" for one in of.shadowed)
     yield from ranks_text(of.job)
     for note in of.notes:
         yield f"note: {note}"
+
+
+def _seen(one: Sighting) -> str:
+    when = f"{instant(one.first)} to {instant(one.last)}"
+    sure = f"{one.finding.severity.value}, {one.finding.confidence.value}"
+    return f"{one.finding.id} ({sure}): {one.finding.message} ({when})"
 
 
 def ranks_text(job: Job) -> Iterator[str]:

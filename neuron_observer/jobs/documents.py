@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from neuron_observer.contract import finding, instant, job
 
 if TYPE_CHECKING:
-    from neuron_observer.jobs.report import JobReport
+    from neuron_observer.jobs.report import JobReport, Sighting
 
 JOB_REPORT_SCHEMA = "neuron-observer/job-report/1"
 
@@ -29,9 +29,11 @@ def report_document(of: JobReport) -> dict[str, Any]:
         "slowest": of.slowest,
         "verdict": of.verdict,
         "why": of.why,
-        "findings": [
-            {"from": instant(one.first), "until": instant(one.last), **finding(one.finding)}
-            for one in of.sightings
-        ],
+        "findings": [_sighting(one) for one in of.sightings],
+        "shadow_findings": [_sighting(one) for one in of.shadowed],
         "notes": list(of.notes),
     }
+
+
+def _sighting(of: Sighting) -> dict[str, Any]:
+    return {"from": instant(of.first), "until": instant(of.last), **finding(of.finding)}

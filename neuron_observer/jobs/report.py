@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from neuron_observer.model import Entity, Finding, Frame, Job, Place, Snapshot
 
 LONGEST_GAP = 30.0  # seconds between two frames over which nothing is assumed
+LEAST_WATCHED = 10.0  # seconds: firmware's registers are read so often, and believed at the second
 MOST_JOBS = 256  # remembered; of those that ended the oldest is forgotten first
 RETRANSMITS = "efa.port.retransmitted_packets"
 
@@ -53,6 +54,7 @@ class JobReport(NamedTuple):
     rss_peak: int | None  # bytes of its processes
     retransmits: int | None  # packets that the node's adapters sent again meanwhile
     sightings: tuple[Sighting, ...]
+    shadowed: tuple[Sighting, ...]  # of rules in shadow: told, and never counted
     verdict: HardwareVerdict
     why: str
     notes: tuple[str, ...]
@@ -82,15 +84,23 @@ class _Account:
         self.rss: int | None = None
         self.retransmits: int | None = None
         self.sightings: dict[tuple[str, Entity], Sighting] = {}
-        self.judged = True
+        self.shadowed: dict[tuple[str, Entity], Sighting] = {}
+        self.unjudged = ""  # what was not known, of the first time that something was not
         self.notes: set[str] = set()
 
     def see(self, finding: Finding, at: float) -> None:
         """Note a finding that stands; it stays as it was at its worst and surest."""
+        sightings = self.shadowed if finding.shadow else self.sightings
         key = finding.id, finding.entity._replace(serial=None)  # it may become known on the way
-        before = self.sightings.get(key, Sighting(finding, at, at))
+        before = sightings.get(key, Sighting(finding, at, at))
         worst = min(before.finding, finding, key=weight)
-        self.sightings[key] = Sighting(worst, before.first, at)
+        sightings[key] = Sighting(worst, before.first, at)
+
+    def lack(self) -> str:
+        """Why it cannot be called clean; empty if it can."""
+        if self.unjudged or self.seconds >= LEAST_WATCHED:
+            return self.unjudged
+        return f"watched for {self.seconds:.3g} s; a verdict takes {LEAST_WATCHED:.0f} s at least"
 
     def spend(self, use: Use, seconds: float) -> None:
         """Add a stretch of time."""
@@ -163,7 +173,7 @@ class JobTally:
             account.retransmits = _sum(account.retransmits, resent)
         account.job, account.last = job, snapshot.at
         account.hbm, account.rss = _peak(account.hbm, use.hbm), _peak(account.rss, use.rss)
-        account.judged &= _judged(frame, job)
+        account.unjudged = account.unjudged or _unjudged(frame, job)
         for finding in _standing(frame, job):
             account.see(finding, snapshot.at)
 
@@ -189,8 +199,8 @@ class JobTally:
         account = self._accounts.get(job_id)
         if account is None:
             return None
-        sightings = tuple(sorted(account.sightings.values(), key=lambda one: one.first))
-        verdict, why = judge([one.finding for one in sightings], judged=account.judged)
+        sightings = _in_time(account.sightings.values())
+        verdict, why = judge([one.finding for one in sightings], unjudged=account.lack())
         if account.retransmits is not None:
             account.notes.add("retransmits are the node's, of all its jobs")
         return JobReport(
@@ -205,10 +215,15 @@ class JobTally:
             rss_peak=account.rss,
             retransmits=account.retransmits,
             sightings=sightings,
+            shadowed=_in_time(account.shadowed.values()),
             verdict=verdict,
             why=why,
             notes=tuple(sorted(account.notes)),
         )
+
+
+def _in_time(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
+    return tuple(sorted(sightings, key=lambda one: one.first))
 
 
 def _hours(seconds: float | None) -> float | None:
@@ -243,22 +258,27 @@ def concerns(finding: Finding, job: Job) -> bool:
 
 
 def _standing(frame: Frame, job: Job) -> list[Finding]:
-    return [
-        one
-        for one in frame.findings
-        if one.state not in _NOT_THERE and not one.shadow and concerns(one, job)
-    ]
+    return [one for one in frame.findings if one.state not in _NOT_THERE and concerns(one, job)]
 
 
-def _judged(frame: Frame, job: Job) -> bool:
-    """Whether the node's health was known, and that of each device of the job."""
-    unknown = Verdict.UNKNOWN
-    known = {one.index for one in frame.health.devices if one.verdict is not unknown}
-    return frame.health.verdict is not unknown and known.issuperset(job.devices)
+def _unjudged(frame: Frame, job: Job) -> str:
+    """What was not known of the node's health or of the job's devices; empty if all was."""
+    known = {one.index: one for one in frame.health.devices}
+    for index in job.devices:
+        if index not in known:
+            return f"neuron{index} was not judged all the time"
+        if known[index].verdict is Verdict.UNKNOWN:
+            return f"neuron{index} was not known all the time: {known[index].reason}"
+    if frame.health.verdict is Verdict.UNKNOWN:
+        return f"the node's health was not known all the time: {frame.health.reason}"
+    return ""
 
 
-def judge(findings: Iterable[Finding], *, judged: bool) -> tuple[HardwareVerdict, str]:
-    """Fault: confirmed and critical; suspect: anything else that blames the hardware."""
+def judge(findings: Iterable[Finding], *, unjudged: str) -> tuple[HardwareVerdict, str]:
+    """Fault: confirmed and critical; suspect: anything else that blames the hardware.
+
+    `unjudged` says why nobody can call it clean; empty if somebody can.
+    """
     blaming = [
         finding
         for finding in sorted(findings, key=worst_first)
@@ -272,6 +292,6 @@ def judge(findings: Iterable[Finding], *, judged: bool) -> tuple[HardwareVerdict
             return "hardware-fault", finding.message
     if blaming:
         return "hardware-suspect", blaming[0].message
-    if judged:
-        return "hardware-clean", "no finding blames the hardware"
-    return "not-judged", "the health of the node or of its devices was not known all the time"
+    if unjudged:
+        return "not-judged", unjudged
+    return "hardware-clean", "no finding blames the hardware"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from neuron_observer.cli.job import lines
 from neuron_observer.derive import make_batch
 from neuron_observer.jobs.documents import report_document
 from neuron_observer.jobs.grouping import Around, group
@@ -263,17 +264,55 @@ def test_findings_with_their_times() -> None:
 )
 def test_verdicts(findings: list[Finding], judged: bool, verdict: str) -> None:
     """A fault is confirmed and critical; clean needs a node that was judged."""
-    assert judge(findings, judged=judged)[0] == verdict
+    assert judge(findings, unjudged="" if judged else "not known")[0] == verdict
 
 
 def test_one_unknown_frame_and_it_is_not_clean() -> None:
     """Health that was unknown for a while may have hidden a fault."""
     job, tally = torch_job(4), JobTally()
     for at, health in enumerate((HEALTHY, UNKNOWN, HEALTHY)):
+        tally.add(frame([job], 10.0 * at, health=health))
+    report = tally.report(job.id)
+    assert report is not None
+    assert (report.verdict, report.why) == ("not-judged", "neuron0 was not judged all the time")
+
+
+def test_why_a_report_does_not_judge_names_the_device_and_what_is_missing() -> None:
+    """As it was when something was not known first."""
+    job, tally = torch_job(4), JobTally()
+    blind = DeviceHealth(0, Verdict.UNKNOWN, "all ones: the device fell off the bus")
+    others = HEALTHY.devices[1:]
+    for at, device in ((0.0, HEALTHY.devices[0]), (20.0, blind)):
+        health = HEALTHY._replace(verdict=device.verdict, devices=(device, *others))
         tally.add(frame([job], at, health=health))
     report = tally.report(job.id)
     assert report is not None
-    assert report.verdict == "not-judged"
+    assert report.why == (
+        "neuron0 was not known all the time: all ones: the device fell off the bus"
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "verdict"), [(0.0, "not-judged"), (9.0, "not-judged"), (10.0, "hardware-clean")]
+)
+def test_what_was_hardly_watched_is_not_clean(seconds: float, verdict: str) -> None:
+    """Registers of the firmware are read each 10 s and believed at the second time."""
+    job, tally = torch_job(4), JobTally()
+    for at in {0.0, seconds}:
+        tally.add(frame([job], at))
+    report = tally.report(job.id)
+    assert report is not None
+    assert report.verdict == verdict
+    assert ("a verdict takes 10 s at least" in report.why) is (verdict == "not-judged")
+
+
+def test_a_fault_needs_no_time() -> None:
+    """What is confirmed at once is told at once."""
+    job, tally = torch_job(4), JobTally()
+    tally.add(frame([job], findings=[finding()]))
+    report = tally.report(job.id)
+    assert report is not None
+    assert report.verdict == "hardware-fault"
 
 
 def test_a_device_that_nobody_judged_is_not_clean() -> None:
@@ -300,10 +339,11 @@ def test_more_findings_never_improve_a_verdict(
     some: list[Finding], more: list[Finding], judged: bool
 ) -> None:
     """The verdict is monotone, and the order of findings does not matter."""
-    before = ORDER.index(judge(some, judged=judged)[0])
-    after = ORDER.index(judge([*more, *some], judged=judged)[0])
+    unjudged = "" if judged else "not known"
+    before = ORDER.index(judge(some, unjudged=unjudged)[0])
+    after = ORDER.index(judge([*more, *some], unjudged=unjudged)[0])
     assert after >= before
-    assert judge([*some, *more], judged=judged)[0] == ORDER[after]
+    assert judge([*some, *more], unjudged=unjudged)[0] == ORDER[after]
 
 
 @given(st.lists(st.floats(0.1, 60), min_size=1, max_size=20), st.integers(0, 8))
@@ -363,7 +403,8 @@ def test_a_fault_told_after_the_end_counts() -> None:
     for after, at in (((), 20.0), ((other,), 20.0), ((), 90.0)):
         tally = JobTally()
         tally.add(frame([job]))
-        tally.add(frame(after, at, findings=[fault]))
+        tally.add(frame([job], 10.0))
+        tally.add(frame(after, 10.0 + at, findings=[fault]))
         report = tally.report(job.id)
         assert report is not None
         assert report.ended
@@ -376,10 +417,18 @@ def test_what_does_not_count_is_no_sighting(change: dict[str, Any]) -> None:
     """Pending and shadow findings are in a frame and in no report."""
     tally = JobTally()
     fault = finding()._replace(**change)
-    tally.add(frame([torch_job(4)], findings=[fault]))
+    for at in (0.0, 10.0):
+        tally.add(frame([torch_job(4)], at, findings=[fault]))
     report = tally.report(torch_job(4).id)
     assert report is not None
     assert (report.sightings, report.verdict) == ((), "hardware-clean")
+    assert [one.finding for one in report.shadowed] == ([fault] if fault.shadow else [])
+    shown = [line for line in lines(report) if line.startswith("in shadow")]
+    assert [
+        line.startswith("in shadow       sram (critical, confirmed): SRAM error (")
+        for line in shown
+    ] == [True] * len(report.shadowed)
+    assert len(report_document(report)["shadow_findings"]) == len(report.shadowed)
 
 
 def test_a_sighting_stays_as_sure_as_it_was() -> None:

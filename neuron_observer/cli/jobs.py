@@ -150,6 +150,8 @@ def pace_of(pace: JobPace) -> Iterator[str]:
         yield pace.phase
     if pace.period is not None:
         yield f"{'step' if pace.source == 'hook' else 'execution'} {seconds_text(pace.period)}"
+    if pace.quiet is not None:
+        yield f"no execution ended for {seconds_text(round(pace.quiet))}"
     if pace.ratio is not None:
         yield f"{pace.ratio:.2f}x as slow as it was"
     if pace.slowest is not None:

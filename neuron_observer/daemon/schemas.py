@@ -252,6 +252,7 @@ COMPONENTS: dict[str, Schema] = {
                 limit=or_null(NUMBER),
                 detail=TEXT,
                 learned=FLAG,
+                quiet=or_null(NUMBER),
             )
         ),
     ),

@@ -112,6 +112,7 @@ class JobPace(NamedTuple):
     limit: float | None = None  # the smallest slowdown of a rank that would be seen (ratio - 1)
     detail: str = ""  # what cannot be said, and why
     learned: bool = False  # its usual times are known; before that nobody is named
+    quiet: float | None = None  # s since an execution ended, where that is long
 
 
 JobKind: TypeAlias = Literal[

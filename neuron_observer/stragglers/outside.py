@@ -60,6 +60,14 @@ class Outside:
         usual = self._slowdown.usual
         return usual if usual > 0 else None
 
+    @property
+    def quiet(self) -> float | None:
+        """Seconds since an execution ended or a pause did, where that is longer than a sample."""
+        if self._last is None or self.hang.moved is None:
+            return None
+        passed = self._last.read_at - self.hang.moved
+        return passed if passed >= SAMPLE else None
+
     def take(self, now: Counted, clocks: Clocks, *, compiling: bool) -> None:
         """Take totals; of one read only once."""
         before = self._last

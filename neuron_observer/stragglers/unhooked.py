@@ -166,8 +166,9 @@ def _pace(outside: Outside, seen: Seen) -> JobPace:
         phase=PHASES[outside.hang.phase],
         since=seen.clocks.wall_of(outside.hang.since) if outside.hang.since else None,
         source=outside.source,
-        period=outside.period,
+        period=outside.period if outside.quiet is None else None,
         ratio=slower.ratio if slower else None,
         detail="no step hook: executions are counted, no rank can be named by them",
         learned=outside.usual is not None,
+        quiet=outside.quiet,
     )

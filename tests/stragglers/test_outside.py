@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from neuron_observer.cli.jobs import pace_of
 from neuron_observer.clock import ManualClock
 from neuron_observer.loop import Loop
 from neuron_observer.observer import HostReader, Options
@@ -14,6 +15,7 @@ from neuron_observer.sim.scenario import load
 from neuron_observer.stragglers.hangs import Phase
 from neuron_observer.stragglers.outside import Counted, Outside
 from neuron_observer.stragglers.ranks import Clocks
+from neuron_observer.text import seconds_text
 from tests.recordings import make_judge
 
 if TYPE_CHECKING:
@@ -41,6 +43,10 @@ class Node:
             self.outside.take(self.now, Clocks(self.at, self.at), compiling=False)
         return self.outside.hang.phase
 
+    def quiet(self) -> float | None:
+        """For how long no execution ended, as far as that is told."""
+        return self.outside.quiet
+
 
 ELSE = [{"packets": 5e5}, {"written": 5e8}, {"held": 1e6}, {"loads": 1.0}]
 
@@ -63,6 +69,22 @@ def test_who_only_sends_writes_or_loads_makes_a_pause(moves: dict[str, float]) -
     assert node.run(56, 0.0, packets=90.0) is Phase.PAUSE
     assert node.run(12, 0.0, packets=90.0) is Phase.STALLED
     assert node.run(12, packets=5e5) is Phase.TRAINING
+
+
+def test_how_long_nothing_executed() -> None:
+    """Told once it is longer than a sample; neither while it executes nor in a pause."""
+    node = Node()
+    node.run(300, packets=5e5)
+    assert node.quiet() is None
+    node.run(12, 0.0)
+    assert node.quiet() is None
+    node.run(8, 0.0)
+    assert node.quiet() == 20
+    node.run(60, 0.0, written=5e8)
+    assert node.quiet() is None
+    node.run(60, 0.0)
+    node.run(4)
+    assert node.quiet() is None
 
 
 def test_models_that_are_loaded_before_anything_executes() -> None:
@@ -96,6 +118,10 @@ def test_the_shipped_hang_is_seen() -> None:
     [job] = frame.snapshot.jobs
     assert job.pace
     assert job.pace.phase == "stalled"
+    assert job.pace.period is None
+    assert job.pace.quiet
+    assert 60 < job.pace.quiet < 90
+    assert f"no execution ended for {seconds_text(round(job.pace.quiet))}" in pace_of(job.pace)
 
 
 def test_a_healthy_job_that_sends_is_in_training() -> None:

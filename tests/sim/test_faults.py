@@ -394,6 +394,19 @@ def test_hung_job_sends_nothing() -> None:
     assert sent() > hung
 
 
+def test_job_of_a_lost_device_sends_nothing() -> None:
+    """One rank computes no more, so all wait in their next collective."""
+    host = bench(fault("off_the_bus", 50.0), instance="trn1.32xlarge")
+    port = host.host.world.node.ports[0]
+    host.go(45.0)
+    running = sum(port.counters.values())
+    assert running > 0
+    host.go(10.0)
+    lost = sum(port.counters.values())
+    host.go(60.0)
+    assert sum(port.counters.values()) == lost
+
+
 def test_job_restart() -> None:
     """The job ends and is back at `until`, under another pid."""
     host = bench(fault("job_restart", 50.0, 60.0))

@@ -99,7 +99,7 @@ def test_a_critical_fault_stands_above_a_warning_that_the_rules_do_not_know() ->
 def test_a_job_is_told_the_worst_that_blames_the_hardware() -> None:
     """Not the first that was seen."""
     found = (finding("a", Severity.WARNING)._replace(message="slow"), finding("b"))
-    assert judge(found, judged=True) == ("hardware-suspect", "m")
+    assert judge(found, unjudged="") == ("hardware-suspect", "m")
 
 
 _FINDINGS = st.lists(

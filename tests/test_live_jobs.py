@@ -465,6 +465,22 @@ def test_from_outside_a_checkpoint_is_no_hang() -> None:
     assert bench.told == []
 
 
+def test_from_outside_memory_of_another_device_is_no_pause() -> None:
+    """The job holds devices 0 to 3; what happens on the fourth after them is somebody else's."""
+    bench = outside(lambda t: 8 * min(t, 300), 320)
+    bench.run(5)
+    held = "neuron_core0/stats/memory_usage/device_mem/total"
+    for number in range(14):
+        bench.host.put(f"{device(4)}/{held}", b"%d\n" % (number << 20))
+        bench.run(5)
+    assert [one.id for one in bench.standing] == ["hang-unknown"]
+    bench = outside(lambda t: 8 * min(t, 300), 320)
+    for number in range(14):
+        bench.host.put(f"{device(0)}/{held}", b"%d\n" % (number << 20))
+        bench.run(5)
+    assert bench.standing == []
+
+
 def test_on_old_drivers_nothing_is_concluded_from_counters_that_stand_still() -> None:
     """They move only when a process exits (driver 2.24.7): said, with what would help."""
     bench = outside(lambda _: 7, 700, driver="2.24.7.0")

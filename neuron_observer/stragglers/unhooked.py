@@ -106,11 +106,11 @@ def _counted(job: Job, seen: Seen) -> tuple[PaceSource, Counted] | str:
         found = executions(seen.batches, job.devices)
         if found is not None:
             done: dict[object, float] = {key: float(count) for key, count in found.done.items()}
-            return "driver", _with_node(Counted(done, found.read_at, found.loads), seen)
+            return "driver", _with_node(Counted(done, found.read_at, found.loads), job, seen)
     told, at = reported(seen.batches, [rank.process.pid for rank in job.ranks])
     if told:
         of_processes: dict[object, float] = {pid: count for pid, count in told.items()}  # noqa: C416
-        return "monitor", _with_node(Counted(of_processes, at), seen)
+        return "monitor", _with_node(Counted(of_processes, at), job, seen)
     if live:
         return "not observable: the execution counters of its devices were not read"
     newest = ".".join(map(str, LIVE_SINCE))
@@ -120,20 +120,20 @@ def _counted(job: Job, seen: Seen) -> tuple[PaceSource, Counted] | str:
     )
 
 
-def _with_node(counted: Counted, seen: Seen) -> Counted:
-    """With what else of the node moves with a job."""
+def _with_node(counted: Counted, job: Job, seen: Seen) -> Counted:
+    """With the memory of its devices, and what else of the node moves with a job."""
 
-    def total(*metrics: str) -> float | None:
+    def total(*metrics: str, devices: Sequence[int] | None = None) -> float | None:
         cells = [
             float(cell)
             for metric in metrics
-            for _, _, cell in columns(seen.batches, metric)
-            if isinstance(cell, int | float)
+            for _, place, cell in columns(seen.batches, metric)
+            if isinstance(cell, int | float) and (devices is None or place.device in devices)
         ]
         return sum(cells) if cells else None
 
     return counted._replace(
-        held=total("core.hbm.used") or 0.0,
+        held=total("core.hbm.used", devices=job.devices) or 0.0,
         packets=total("efa.port.tx_packets", "efa.port.rx_packets"),
         written=total("disk.written"),
     )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from neuron_observer.model import Event, Finding, Place, Snapshot
     from neuron_observer.observer import HostReader
+    from neuron_observer.sources.hostfs import HostFs
 
 NOT_JUDGED = Health(Verdict.UNKNOWN, "only read, not judged: no rule was evaluated")
 ONE_SHOT_GAP = 0.3  # seconds between the two reads
@@ -79,6 +80,19 @@ class StillFeed:
         return self._explain(finding_id)
 
 
+def read_anew(host: HostFs, lanes: Collection[str]) -> Collection[str]:
+    """Those of some lanes that can be read anew now: of a recording those that it read then.
+
+    What it shows of the others is what was read before, and no second read.
+    """
+    if isinstance(host, DirectoryFs):
+        return lanes
+    from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
+
+    there = host.recorded if isinstance(host, ListingFs) else None
+    return lanes if there is None else [lane for lane in lanes if lane in there]
+
+
 def let_time_pass(reader: HostReader, since: float, seconds: float = ONE_SHOT_GAP) -> bool:
     """Wait until so long after an instant (monotonic), or go to a recording's next pass.
 
@@ -89,8 +103,7 @@ def let_time_pass(reader: HostReader, since: float, seconds: float = ONE_SHOT_GA
         from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
 
         if isinstance(reader.host, ListingFs):
-            gap = reader.host.until_next
-            reader.host.advance()
+            gap = reader.host.go_on()
     if gap is None:
         return False
     reader.clock.wait(gap)

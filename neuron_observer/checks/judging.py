@@ -13,7 +13,7 @@ from neuron_observer.checks.beside import IDS, Beside, explain_beside
 from neuron_observer.checks.inventory import cores_missing
 from neuron_observer.jobs.impact import Impacts, leftovers
 from neuron_observer.model import DeviceHealth, Frame, Severity, Verdict
-from neuron_observer.oneshot import let_time_pass
+from neuron_observer.oneshot import let_time_pass, read_anew
 from neuron_observer.weight import rank, worst_first
 
 if TYPE_CHECKING:
@@ -154,8 +154,8 @@ def look(reader: HostReader, make: Callable[[], Judge], lanes: Collection[str] =
     """Two reads 300 ms apart, both judged; the rules are loaded while the first one ages.
 
     What the first read makes suspicious is read again in every lane, so that hardware has its
-    second read (architecture, law 5); else only what moves is. A recording of one instant is read
-    once.
+    second read (architecture, law 5); else only what moves is. Of a recording only that is read
+    again which was recorded again; one of an instant is read once.
     """
     first = reader.poll(lanes)
     judge = make()
@@ -163,7 +163,8 @@ def look(reader: HostReader, make: Callable[[], Judge], lanes: Collection[str] =
     if not let_time_pass(reader, first.monotonic):
         return Look(Frame(first, findings, health), (first,), judge)
     suspicious = any(one.severity is not Severity.INFO for one in findings)
-    second = reader.poll([lane for lane in lanes if suspicious or lane in MOVING])
+    again = read_anew(reader.host, lanes if suspicious else MOVING)
+    second = reader.poll([lane for lane in lanes if lane in again])
     findings, health = judge(second)
     broken = tuple(run for run in first.runs if not run.ok)
     both = second._replace(events=first.events + second.events, runs=broken + second.runs)

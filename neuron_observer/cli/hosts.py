@@ -151,7 +151,7 @@ def rules_of(config: Config | None, extra: Sequence[str] = ()) -> tuple[Rule, ..
 
 
 def clock_of(host: HostFs, *, whole: bool = False) -> Clock:
-    """The machine's clock; of a recording the clock of its last two passes, which never waits."""
+    """The machine's clock; of a recording that of its last two looks, which never waits."""
     if isinstance(host, DirectoryFs):
         return SystemClock()
     from neuron_observer.sources.listing import ListingFs  # noqa: PLC0415 - only for files
@@ -159,7 +159,7 @@ def clock_of(host: HostFs, *, whole: bool = False) -> Clock:
     if not isinstance(host, ListingFs):
         return SystemClock()  # a simulation goes with it
     passes, recorded_at = host.listing.passes, host.listing.recorded_at
-    while not whole and host.number + 2 < len(passes):
+    while not whole and host.number < host.listing.eve:
         host.advance()
     wall = SystemClock().wall() if recorded_at is None else recorded_at + passes[host.number].at
     return ManualClock(wall)

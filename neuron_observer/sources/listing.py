@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from neuron_observer.sources.replay import Log
 
 MOVING = "normal"  # the lane of what moves all the time
+REGISTERS = "firmware"  # that of what shows a fault, and is read seldom
 _LAST_TICKS = 4  # that are kept apart
 
 __all__ = ["Listing", "ListingFs", "Node", "Pass", "encode", "opened_rows", "read_listing"]
@@ -51,6 +52,17 @@ class Listing:
             return datetime.fromisoformat(self.header["at"].replace("Z", "+00:00")).timestamp()
         except (LookupError, AttributeError, ValueError, OverflowError):
             return None
+
+    @property
+    def eve(self) -> int:
+        """The pass before the last look: before registers answered last, else the last but one.
+
+        What a recording begins with is no look: not all of it had been read by then.
+        """
+        answered = [number for number, one in enumerate(self.passes) if one.answers]
+        if answered and answered[-1] and self.passes[answered[-1] - 1].tick:
+            return answered[-1] - 1
+        return max(len(self.passes) - 2, 0)
 
 
 @contextmanager
@@ -104,7 +116,17 @@ def _add(passes: list[Pass], one: Pass) -> None:
         return
     passes.append(one)
     while len(passes) > _LAST_TICKS and (passes[1].tick or passes[1].whole):
-        passes[:2] = [merged(passes[0], passes[1])]
+        at = _joint(passes)
+        passes[at : at + 2] = [merged(passes[at], passes[at + 1])]
+
+
+def _joint(passes: Sequence[Pass]) -> int:
+    """The first pass and the next become one, unless registers answered last in the next.
+
+    What stood before that answer, and what it said, are two reads of them.
+    """
+    answered = [number for number, one in enumerate(passes) if one.answers]
+    return 1 if answered and answered[-1] == 1 else 0
 
 
 def _special(node: Node) -> os.stat_result:
@@ -122,7 +144,7 @@ class ListingFs:
     def __init__(self, listing: Listing, root: str) -> None:
         self.root = root
         self.listing = listing
-        self.number = 0
+        self.number = self._begin = 0
         self.unreadable: dict[str, str] = {}  # log (`kernel`, `monitor`) → why it cannot be read
         self._nodes: dict[str, Node] = {}
         self._folders: dict[str, dict[str, EntryKind]] = {"": {}}
@@ -142,6 +164,30 @@ class ListingFs:
         """Seconds from this pass to the next; None at the last."""
         later = self.listing.passes[self.number + 1 :]
         return max(later[0].at - self.listing.passes[self.number].at, 0.0) if later else None
+
+    @property
+    def recorded(self) -> set[str] | None:
+        """The lanes that were read since `go_on` was asked last; None: it has no ticks.
+
+        To be due is not to be read: registers are asked aside and answer when they do.
+        """
+        passes = self.listing.passes[self._begin : self.number + 1]
+        ticks = [one.tick for one in passes if one.tick]
+        if not ticks:
+            return None
+        lanes = {lane for tick in ticks for lane in tick.lanes} - {REGISTERS}
+        return lanes | {REGISTERS} if any(one.answers for one in passes) else lanes
+
+    def go_on(self) -> float | None:
+        """Go to the next pass, by ticks to the last; seconds between, None if this is the last."""
+        begin, self._begin = self.listing.passes[self.number].at, self.number + 1
+        passed = None
+        while self.advance():
+            now = self.listing.passes[self.number]
+            passed = max(now.at - begin, 0.0)
+            if now.tick is None:
+                break
+        return passed
 
     def advance(self) -> bool:
         """Go on to the next pass; False after the last."""

@@ -86,9 +86,18 @@ def put(nodes: dict[str, Node], path: str, node: Node) -> None:
     nodes[path] = node
 
 
+def _both(one: Tick | None, other: Tick | None) -> Tick | None:
+    """The later of two ticks, with the lanes of both."""
+    if one is None or other is None:
+        return other or one
+    return other._replace(lanes=tuple(dict.fromkeys(one.lanes + other.lanes)))
+
+
 def merged(one: Pass, other: Pass) -> Pass:
     """Two passes, the later one second, as one that says the same; it takes the place of both."""
+    tick, answers = _both(one.tick, other.tick), one.answers | other.answers
     if other.whole:
+        other.tick, other.answers = tick, answers
         other.kernel[:0], other.monitor[:0] = one.kernel, one.monitor
         return other
     for path, node in other.nodes.items():
@@ -99,7 +108,7 @@ def merged(one: Pass, other: Pass) -> Pass:
             one.patches.setdefault(path, []).extend(patches)
         else:
             one.nodes[path] = replace(known, content=patched(known.content, patches))
-    one.at, one.tick = other.at, other.tick or one.tick
+    one.at, one.tick, one.answers = other.at, tick, answers
     one.kernel += other.kernel
     one.monitor += other.monitor
     one.stats.update(other.stats)

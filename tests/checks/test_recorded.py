@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,6 +42,27 @@ def test_a_bug_report_is_a_test_as_it_is(
     assert "at 11 s: a finding too many" in capsys.readouterr().out
     assert exit_code(["rules", "test", str(tmp_path / "bug.nobs.gz")]) == 0
     assert "hbm-uncorrectable (critical" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("seconds", "code", "confidence"),
+    [(12.0, 1, "probable"), (20.0, 1, "probable"), (21.0, 2, "confirmed"), (28.0, 2, "confirmed")],
+)
+def test_registers_that_were_recorded_once_are_no_two_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], seconds: float, code: int, confidence: str
+) -> None:
+    """The fault came after 5 s; registers were read at 0, 10 and 20: `check` is as sure as replay.
+
+    They answer when they do, and what a file shows meanwhile is what was read before.
+    """
+    file = tmp_path / "sram.nobs.gz"
+    record(file, "sram-error", seconds, begin=95.0)
+    for verb in (["check", "--host-root"], ["replay"]):
+        assert exit_code([*verb, str(file), "--format", "json"]) == code
+        document = json.loads(capsys.readouterr().out)
+        found = {one["id"]: one["confidence"] for one in document["findings"]}
+        assert found["sram-uncorrectable"] == confidence
+        assert "efa-missing" not in found  # what a recording begins with is not all of the host
 
 
 def test_a_capture_is_a_fixture_too(tmp_path: Path) -> None:

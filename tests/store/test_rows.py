@@ -51,6 +51,7 @@ findings = st.builds(
     st.lists(texts, max_size=2).map(tuple),
     evidence=st.lists(evidence, max_size=2).map(tuple),
     first_seen=st.none() | times,
+    last_seen=st.none() | times,
     note=texts,
 )
 lives = st.builds(Life, st.sampled_from(State), st.none(), times, times, st.booleans())

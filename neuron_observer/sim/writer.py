@@ -146,7 +146,10 @@ def _form(leaf: Leaf) -> tuple[str, int, str]:
 
 
 def rewrite(where: str, before: bytes, content: bytes, mode: int) -> None:
-    """Replace a file's bytes in place; at any instant it holds a whole value."""
+    """Replace a file's bytes in place; at any instant it holds a whole value.
+
+    A read that the truncation at the end overtakes may see zeros behind the value.
+    """
     try:
         descriptor = os.open(where, _OLD)
     except PermissionError:  # a read-only file of an ordinary user

@@ -133,7 +133,7 @@ def test_a_reader_beside_the_writer_sees_whole_records_only(tmp_path: Path) -> N
             whole += 1
             _holds(seen)
             assert seen.entered - seen.completed in {0, 1}
-            assert (seen.entered > 0) == (seen.since > 0)
+            assert seen.entered == 0 or seen.since > 0  # the time is written first
             assert all(step.tokens == step.number for step in seen.records)
             assert seen.steps >= last
             last = seen.steps
